@@ -1,0 +1,1 @@
+"""What may be told: probabilities, budgets and costs, as pure numbers."""

@@ -1,0 +1,166 @@
+"""What one change of a stream costs: over types, slots, patterns and colluding communities."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+
+from ppm.dp.allocation import Budgets
+from ppm.dp.epsilon import as_written, check_epsilon
+
+DAY = 86_400_000_000
+"""A day in microseconds."""
+
+
+def change_cost(shares: Mapping[str, float], types: Collection[str]) -> float:
+    """What a change of these types in one slot costs under `response`; other types are free.
+
+    >>> change_cost({"home": 0.5, "clinic": 0.25, "shop": 0.25}, {"home", "clinic"})
+    0.75
+    """
+    return math.fsum(check_epsilon(shares[name]) for name in set(types) & shares.keys())
+
+
+def slots_cost(epsilon: float, slots: int) -> float:
+    """What a change that touches so many slots costs at most.
+
+    >>> slots_cost(0.1, 96)
+    9.6
+    """
+    if slots < 0:
+        raise ValueError(f"slots is {slots}; it must be at least 0")
+    return float(as_written(epsilon) * slots)
+
+
+def slots_in(duration: int, slot: int) -> int:
+    """How many slots a time takes that starts on a slot's border, in whole microseconds.
+
+    >>> slots_in(DAY, slot=900_000_000)
+    96
+    """
+    if slot < 1:
+        raise ValueError(f"slot is {slot}; it must be at least 1")
+    return -(-duration // slot)
+
+
+def day_cost(epsilon: float, slot: int) -> float:
+    """What a change of a whole day costs.
+
+    >>> day_cost(1.0, slot=900_000_000)
+    96.0
+    """
+    return horizon_cost(epsilon, slot, horizon=DAY)
+
+
+def horizon_cost(epsilon: float, slot: int, *, horizon: int) -> float:
+    """What a change of everything within a horizon costs.
+
+    >>> horizon_cost(1.0, slot=900_000_000, horizon=7 * DAY)
+    672.0
+    """
+    return slots_cost(epsilon, slots_in(horizon, slot))
+
+
+def slots_paid(budget: float, epsilon: float) -> int:
+    """How many slots a budget pays for, with both numbers read as written.
+
+    >>> slots_paid(1.0, 0.1)
+    10
+    """
+    if check_epsilon(epsilon) == 0:
+        raise ValueError("epsilon is 0; slots that cost nothing never use a budget up")
+    return as_written(budget) // as_written(epsilon)
+
+
+def groups_by_shared_types(patterns: Mapping[str, Collection[str]]) -> tuple[frozenset[str], ...]:
+    """The patterns that share types, directly or through others, group by group.
+
+    >>> found = groups_by_shared_types({"p": ["a", "b"], "q": ["c"], "r": ["b", "d"]})
+    >>> [sorted(names) for names in found]
+    [['p', 'r'], ['q']]
+    """
+    groups: list[tuple[frozenset[str], frozenset[str]]] = []
+    for name, types in patterns.items():
+        names, reached = frozenset({name}), frozenset(types)
+        apart = []
+        for other_names, other_types in groups:
+            # Groups share no type among themselves, so the pattern's own types decide.
+            if other_types.isdisjoint(types):
+                apart.append((other_names, other_types))
+            else:
+                names, reached = names | other_names, reached | other_types
+        groups = [*apart, (names, reached)]
+    order = list(patterns)
+    return tuple(
+        sorted((names for names, _ in groups), key=lambda group: min(map(order.index, group)))
+    )
+
+
+def joint_cost(patterns: Budgets) -> float:
+    """What a change of all patterns in one slot costs under `joint-response`.
+
+    Each group of patterns that share types is one draw, with the smallest of their epsilons.
+
+    >>> joint_cost({"p": (["a", "b"], 2.0), "q": (["c"], 1.0), "r": (["b", "d"], 0.5)})
+    1.5
+    """
+    groups = groups_by_shared_types({name: types for name, (types, _) in patterns.items()})
+    return math.fsum(min(check_epsilon(patterns[name][1]) for name in group) for group in groups)
+
+
+def decoy_cost(epsilons: Iterable[float]) -> float:
+    """What one slot costs under decoys: patterns share one draw, with the smallest epsilon.
+
+    >>> decoy_cost([2.0, 1.0])
+    1.0
+    """
+    return min((check_epsilon(epsilon) for epsilon in epsilons), default=0.0)
+
+
+def union_cost(
+    *,
+    shares: Mapping[str, float] | None = None,
+    joint: Budgets | None = None,
+    decoys: Iterable[float] = (),
+) -> float:
+    """What a change of all private patterns in one slot costs.
+
+    `shares` are the epsilons of the types under `response`, `joint` the patterns under
+    `joint-response`, `decoys` the epsilons of the decoy patterns.
+
+    >>> union_cost(shares={"a": 0.5, "b": 0.5}, joint={"p": (["c"], 1.0)}, decoys=[2.0, 3.0])
+    4.0
+    """
+    response = change_cost(shares or {}, (shares or {}).keys())
+    return math.fsum([response, joint_cost(joint or {}), decoy_cost(decoys)])
+
+
+def colluding_response(communities: Iterable[Mapping[str, float]]) -> float:
+    """What communities learn together from nested `response` chains, one chain for each type.
+
+    It is the largest community's epsilon only if the communities have one order for all types.
+
+    >>> colluding_response([{"a": 1.0, "b": 0.5}, {"a": 0.25, "b": 0.75}])
+    1.75
+    """
+    largest: dict[str, float] = {}
+    for shares in communities:
+        for name, epsilon in shares.items():
+            largest[name] = max(check_epsilon(epsilon), largest.get(name, 0.0))
+    return math.fsum(largest.values())
+
+
+def colluding_nested(epsilons: Iterable[float]) -> float:
+    """What communities learn together from one chain: a joint group, or decoys on equal patterns.
+
+    >>> colluding_nested([2.0, 1.0, 0.5, 0.25])
+    2.0
+    """
+    return max((check_epsilon(epsilon) for epsilon in epsilons), default=0.0)
+
+
+def colluding_independent(epsilons: Iterable[float]) -> float:
+    """What communities learn together from noise that is not nested, or of different mechanisms.
+
+    >>> colluding_independent([2.0, 1.0, 0.5, 0.25])
+    3.75
+    """
+    return math.fsum(check_epsilon(epsilon) for epsilon in epsilons)

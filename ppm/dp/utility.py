@@ -1,0 +1,175 @@
+"""How good the answer to a consumer's AND-query stays under each mechanism, in closed form."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from ppm.dp.decoy import truth_kept
+from ppm.dp.joint import all_shown
+from ppm.dp.prior import Prior
+from ppm.dp.response import flip_probability
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What a consumer may expect of one query."""
+
+    recall: float
+    """The part of the true matches that is shown."""
+    precision: float | None
+    """The part of the shown matches that is true; None without a prior, 0 if none is ever shown."""
+    q: float | None
+    """alpha*precision + (1-alpha)*recall; None where the precision is."""
+    false_match: float
+    """The probability that a slot with none of the types shows a match."""
+
+
+class Channel(Protocol):
+    """What happens to some types of a slot on their way to a consumer."""
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types that go through this channel, and through no other."""
+        ...
+
+    def shows(self, asked: frozenset[str], present: frozenset[str], /) -> float:
+        """The probability that all asked types of this channel are released, given the truth."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """Types whose bits flip independently, each with its own probability."""
+
+    flips: Mapping[str, float]
+
+    @classmethod
+    def spending(cls, shares: Mapping[str, float]) -> Self:
+        """The response that spends these epsilons.
+
+        >>> Response.spending({"clinic": 0.0})
+        Response(flips={'clinic': 0.5})
+        """
+        return cls({name: flip_probability(epsilon) for name, epsilon in shares.items()})
+
+    @property
+    def types(self) -> frozenset[str]:
+        return frozenset(self.flips)
+
+    def shows(self, asked: frozenset[str], present: frozenset[str], /) -> float:
+        return math.prod(
+            1 - self.flips[name] if name in present else self.flips[name] for name in sorted(asked)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Types whose bits are released together, by one k-ary response."""
+
+    types: frozenset[str]
+    epsilon: float
+
+    def shows(self, asked: frozenset[str], present: frozenset[str], /) -> float:
+        return all_shown(
+            self.epsilon, len(self.types), asked=len(asked), all_present=asked <= present
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unreleased:
+    """Types that are never released."""
+
+    types: frozenset[str]
+
+    def shows(self, _asked: frozenset[str], _present: frozenset[str], /) -> float:
+        return 0.0
+
+
+def query_quality(
+    asked: Collection[str],
+    channels: Iterable[Channel],
+    *,
+    prior: Prior | None,
+    alpha: float,
+    kept: float = 1.0,
+) -> Quality:
+    """The quality of "all asked types in one slot", asked of the released stream.
+
+    Types in no channel are released in truth. `kept` is the probability that decoys leave the slot.
+
+    >>> clinic = Response.spending({"clinic": 1.0, "pharmacy": 1.0})
+    >>> prior = Prior.independent({"clinic": 0.5, "pharmacy": 0.5})
+    >>> quality = query_quality({"clinic", "pharmacy"}, [clinic], prior=prior, alpha=0.5)
+    >>> round(quality.recall, 3), round(quality.precision, 3), round(quality.false_match, 3)
+    (0.534, 0.534, 0.072)
+    """
+    query = _check_query(asked)
+    touched = [channel for channel in channels if channel.types & query]
+    covered = [name for channel in touched for name in channel.types & query]
+    if len(covered) > len(set(covered)):
+        twice = ", ".join(sorted({name for name in covered if covered.count(name) > 1}))
+        raise ValueError(f"two channels release {twice}; a type goes through one channel only")
+    exact = query - set(covered)
+
+    def shown(present: frozenset[str]) -> float:
+        if not exact <= present:
+            return 0.0
+        return math.prod(
+            channel.shows(channel.types & query, channel.types & present) for channel in touched
+        )
+
+    recall = shown(query)
+    if not touched:
+        precision: float | None = 1.0
+    elif prior is None:
+        precision = None
+    else:
+        truth = prior.distribution(query)
+        matches = math.fsum(mass * shown(present) for present, mass in truth.items())
+        precision = _precision(recall * truth.get(query, 0.0), matches)
+    return _weigh(kept * recall, precision, alpha=alpha, false_match=kept * shown(frozenset()))
+
+
+def decoy_quality(epsilon: float, slots: int, *, alpha: float) -> Quality:
+    """The quality of a query over `slots` slots that no private match touches, under decoys.
+
+    What is released is true, so a query without negation is never answered wrongly.
+
+    >>> round(decoy_quality(2.0, 2, alpha=0.5).recall, 3)
+    0.748
+    """
+    return _weigh(truth_kept(epsilon, slots), 1.0, alpha=alpha, false_match=0.0)
+
+
+def answer_quality(
+    asked: Collection[str], epsilon: float, *, prior: Prior | None, alpha: float
+) -> Quality:
+    """The quality of a yes-or-no answer that is computed on the truth and then flipped at random.
+
+    >>> round(answer_quality({"clinic", "pharmacy"}, 1.0, prior=None, alpha=0.5).recall, 3)
+    0.731
+    """
+    query, flip = _check_query(asked), flip_probability(epsilon)
+    recall, precision = 1 - flip, None
+    if prior is not None:
+        match = prior.probability(query)
+        precision = _precision(recall * match, recall * match + flip * (1 - match))
+    return _weigh(recall, precision, alpha=alpha, false_match=flip)
+
+
+def _check_query(asked: Collection[str]) -> frozenset[str]:
+    if not asked:
+        raise ValueError("a query asks for at least one type; this one asks for none")
+    return frozenset(asked)
+
+
+def _precision(true_shown: float, shown: float) -> float:
+    return min(1.0, true_shown / shown) if shown > 0 else 0.0
+
+
+def _weigh(recall: float, precision: float | None, *, alpha: float, false_match: float) -> Quality:
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha is {alpha}; it must be from 0 to 1")
+    q = None if precision is None else alpha * precision + (1 - alpha) * recall
+    return Quality(recall=recall, precision=precision, q=q, false_match=false_match)

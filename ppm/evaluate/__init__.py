@@ -1,0 +1,1 @@
+"""Compares the protected stream with the raw one: metrics, baselines, experiments and plots."""

@@ -1,0 +1,44 @@
+"""What every declaration has in common: frozen, strict, and unknown keys are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Item = TypeVar("Item")
+Many = Annotated[tuple[Item, ...], Field(strict=False)]
+"""A list in YAML, which is immutable once read."""
+
+Text = Annotated[str, Field(max_length=4_000)]
+
+
+class Spec(BaseModel):
+    """A declaration. The type that a user configures is not the type that runs."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, populate_by_name=True, allow_inf_nan=False
+    )
+
+    noun: ClassVar[str]
+    """What messages call it."""
+
+    def as_plain(self) -> dict[str, Any]:
+        """What a YAML file that declares this would hold: plain values, defaults left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+class Refusal(ValueError):
+    """Declarations that are well formed but make no sense; each with the place inside the model.
+
+    The sentence goes on after the place: `Refusal.at(("stages", 2), "is optional; ...")`.
+    """
+
+    def __init__(self, faults: list[tuple[tuple[str | int, ...], str]]) -> None:
+        self.faults = faults
+        super().__init__("; ".join(sentence for _, sentence in faults))
+
+    @classmethod
+    def at(cls, path: tuple[str | int, ...], sentence: str) -> Refusal:
+        """One fault at one place."""
+        return cls([(path, sentence)])

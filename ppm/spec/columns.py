@@ -1,0 +1,152 @@
+"""Rules for single columns: what a community sees of a value that belongs to no pattern."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ppm.spec.base import Refusal, Spec
+from ppm.spec.expression.declared import Predicate
+from ppm.spec.values import Distance, Duration
+from ppm.spec.zone import Latitude, Longitude
+
+ColumnName = Annotated[str, Field(min_length=1, max_length=255)]
+Epsilon = Annotated[float, Field(gt=0, le=1_000)]
+"""A privacy budget. Infinite is refused: there is no off switch."""
+
+
+class _Rule(Spec):
+    guarantee: Literal["none"] | None = None
+    """Must be said where a design has no guarantee; check and explain repeat it."""
+
+
+class _NoisyRule(_Rule):
+    where: Predicate | None = None
+    """Only these rows; may not read the column that it protects."""
+
+    @property
+    def spends(self) -> bool:
+        """Whether the rule adds noise, and so costs budget."""
+        return True
+
+
+class Drop(_Rule):
+    """The column is null for this community."""
+
+    noun: ClassVar[str] = "drop rule"
+
+    rule: Literal["drop"]
+    column: ColumnName
+
+
+class Snap(_Rule):
+    """Numbers move to the nearest point of a public grid."""
+
+    noun: ClassVar[str] = "snap rule"
+
+    rule: Literal["snap"]
+    column: ColumnName
+    grid: Annotated[float, Field(gt=0)]
+
+
+class Laplace(_NoisyRule):
+    """Discrete Laplace noise, on a number that is clamped to public bounds."""
+
+    noun: ClassVar[str] = "laplace rule"
+
+    rule: Literal["laplace"]
+    column: ColumnName
+    epsilon: Epsilon
+    lower: float
+    upper: float
+    missing: float
+    """What null and NaN become; a public value between the bounds."""
+
+    @model_validator(mode="after")
+    def _has_bounds(self) -> Self:
+        if self.lower >= self.upper:
+            raise Refusal.at(
+                ("lower",), f"is {self.lower}; it must be less than upper, {self.upper}"
+            )
+        if not self.lower <= self.missing <= self.upper:
+            raise Refusal.at(
+                ("missing",),
+                f"is {self.missing}; it must lie between {self.lower} and {self.upper}",
+            )
+        return self
+
+
+class Category(_NoisyRule):
+    """k-ary randomised response over a public list of values."""
+
+    noun: ClassVar[str] = "category rule"
+
+    rule: Literal["category"]
+    column: ColumnName
+    epsilon: Epsilon
+    values: Annotated[tuple[str, ...], Field(strict=False, min_length=1, max_length=1_000)]
+    other: str
+    """What null and every value outside the list become."""
+
+    @model_validator(mode="after")
+    def _has_distinct_values(self) -> Self:
+        if len(set(self.values)) < len(self.values):
+            raise Refusal.at(("values",), "names a value twice")
+        if len({*self.values, self.other}) < 2:
+            raise Refusal.at(("values",), "holds nothing but other; there is nothing to hide")
+        return self
+
+    @property
+    def size(self) -> int:
+        """How many different values can come out."""
+        return len({*self.values, self.other})
+
+
+class Area(Spec):
+    """The public box that released positions stay in."""
+
+    noun: ClassVar[str] = "area"
+
+    south: Latitude
+    west: Longitude
+    north: Latitude
+    east: Longitude
+
+    @model_validator(mode="after")
+    def _is_a_box(self) -> Self:
+        if self.south >= self.north:
+            raise Refusal.at(
+                ("south",), f"is {self.south}; it must be less than north, {self.north}"
+            )
+        if self.west >= self.east:
+            raise Refusal.at(("west",), f"is {self.west}; it must be less than east, {self.east}")
+        return self
+
+
+class Geo(_NoisyRule):
+    """Geo-indistinguishability: noise on both axes, so that places within `radius` look alike."""
+
+    noun: ClassVar[str] = "geo rule"
+
+    rule: Literal["geo"]
+    latitude: ColumnName
+    longitude: ColumnName
+    level: Epsilon
+    """How much may be learnt about two places that are `radius` apart; ln 4 is about 1.386."""
+    radius: Distance
+    grid: Distance
+    """Positions are released on a grid of this size."""
+    area: Area
+    epoch: Duration
+    """Within an epoch, the same place gets the same noise, so that it cannot be averaged away."""
+    missing: Annotated[dict[Literal["latitude", "longitude"], float], Field()] | None = None
+    """Where rows without a position are put; they are withheld if nothing is said."""
+
+
+ColumnRule = Annotated[Drop | Snap | Laplace | Category | Geo, Field(discriminator="rule")]
+
+
+def columns_of_rule(rule: Drop | Snap | Laplace | Category | Geo) -> tuple[str, ...]:
+    """The columns that a rule protects."""
+    return (rule.latitude, rule.longitude) if isinstance(rule, Geo) else (rule.column,)

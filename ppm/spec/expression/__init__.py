@@ -1,0 +1,1 @@
+"""The predicate language: a closed subset of SQL, parsed once, compiled wherever it is needed."""

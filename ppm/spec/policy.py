@@ -1,0 +1,102 @@
+"""A policy: community by community, what may be learnt of a stream, and at what price."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from ppm.spec.base import Many, Spec, Text
+from ppm.spec.columns import ColumnRule, Epsilon
+from ppm.spec.stream import Stream
+from ppm.spec.values import Duration, Identifier, Name, Share
+
+Mechanism = Literal["response", "joint-response", "decoy-windows", "answers", "none"]
+Allocation = Literal["uniform", "adaptive", "optimal"]
+Collusion = Literal["nested", "independent"]
+
+
+class Prior(Spec):
+    """What is believed about a slot before looking at the stream; never learnt from it."""
+
+    noun: ClassVar[str] = "prior"
+
+    source: Annotated[str, Field(min_length=1, max_length=500)]
+    """Where it comes from: public or consented history."""
+    rates: Annotated[dict[Identifier, Share], Field(min_length=1)]
+    """For each event type, the share of a subject's slots in which it occurs."""
+
+
+class Protection(Spec):
+    """How one community is kept from learning of one pattern. What is left out is inherited."""
+
+    noun: ClassVar[str] = "protection"
+
+    mechanism: Mechanism | None = None
+    """response and joint-response (bits per slot), decoy-windows (whole slots withheld), answers
+    (rows are never released; registered queries are answered, with noise), or none: this community
+    sees the pattern as it is, although the rule that it inherits protects it."""
+    epsilon: Epsilon | None = None
+    """The budget of one slot."""
+    allocation: Allocation | None = None
+    """How the budget is split over the event types; uniform if nothing is said."""
+
+
+class Horizon(Spec):
+    """A budget over a longer time, and what happens when it is spent."""
+
+    noun: ClassVar[str] = "horizon"
+
+    over: Duration
+    epsilon: Epsilon
+    """What may be learnt of one subject and pattern over that time."""
+    then: Literal["withhold"]
+    """withhold: rows of private types are not released until the horizon starts anew."""
+
+
+class Community(Spec):
+    """What one closed group of readers sees. What is left out is inherited."""
+
+    noun: ClassVar[str] = "community"
+
+    doc: Text = ""
+    extends: Name | None = None
+    """Another community whose rules hold here too, unless they are given anew."""
+    protect: dict[Name, Protection] = Field(default_factory=dict)
+    """The private patterns, and how each is protected."""
+    columns: Many[ColumnRule] = ()
+    """Rules for single columns."""
+    rows: Literal["released", "withheld"] | None = None
+    """withheld: this community gets answers to registered queries and no rows at all."""
+    collusion: Collusion | None = None
+    """nested: communities that compare notes learn what the best informed one knows, and no more.
+    independent: their budgets add up. nested if nothing is said."""
+    horizon: Horizon | None = None
+    """A budget over a longer time."""
+
+
+class Defaults(Spec):
+    """What holds in every community, unless it is given anew there."""
+
+    noun: ClassVar[str] = "default"
+
+    protect: dict[Name, Protection] = Field(default_factory=dict)
+    columns: Many[ColumnRule] = ()
+    collusion: Collusion | None = None
+    horizon: Horizon | None = None
+
+
+class Policy(Spec):
+    """Everything that ppm needs to know to stand between a stream and its readers."""
+
+    noun: ClassVar[str] = "policy"
+
+    name: Name
+    version: Annotated[int, Field(ge=1, le=1_000_000)]
+    """Counted up at each change: noise is drawn anew under a new version."""
+    doc: Text = ""
+    stream: Stream
+    defaults: Defaults = Defaults()
+    communities: Annotated[dict[Name, Community], Field(min_length=1, max_length=100)]
+    prior: Prior | None = None
+    """Public or consented history, for predictions and for allocation."""

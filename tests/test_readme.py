@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from ppm.spec.load import FOLDERS, parse
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [page for page in (README, *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
@@ -99,11 +101,14 @@ def without_trailing_space(text: str) -> str:
     return "".join(line.rstrip() + "\n" for line in text.rstrip().splitlines())
 
 
-def load_yaml_block(text: str) -> None:
-    """Load a document of any kind; a fault is raised as SpecError."""
-    from ppm.spec import parse_document
-
-    parse_document(text)
+def load_yaml_block(block: Block) -> None:
+    """Load a document; its first line is a comment that names its file, and so its kind."""
+    file = block.text.partition("\n")[0].removeprefix("# ")
+    folder = file.partition("/")[0]
+    assert folder in FOLDERS, (
+        f"{block.place}: the first line must name a file, as in # patterns/a.yaml"
+    )
+    parse(block.text, FOLDERS[folder], file=file)
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +195,7 @@ def test_commands_print_what_is_shown(
 
 @pytest.mark.parametrize("block", blocks("yaml", pages=[README]))
 def test_documents_load(block: Block) -> None:
-    load_yaml_block(block.text)
+    load_yaml_block(block)
 
 
 @pytest.mark.parametrize("block", blocks("sh"))

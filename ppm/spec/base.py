@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from ppm.spec.values import Name
 
 Item = TypeVar("Item")
 Many = Annotated[tuple[Item, ...], Field(strict=False)]
@@ -22,10 +26,24 @@ class Spec(BaseModel):
 
     noun: ClassVar[str]
     """What messages call it."""
+    short_forms: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Keys that may be written in place of another, and are expanded before anything is checked."""
+
+    @classmethod
+    def short_forms_of(cls, key: str) -> list[str]:
+        """What may be written in place of a key."""
+        return [short for short, long in cls.short_forms.items() if long == key]
 
     def as_plain(self) -> dict[str, Any]:
         """What a YAML file that declares this would hold: plain values, defaults left out."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+class Declaration(Spec):
+    """A spec that is a file of its own."""
+
+    name: Name
+    """What other files call it."""
 
 
 class Refusal(ValueError):

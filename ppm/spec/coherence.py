@@ -192,20 +192,32 @@ def _must_occur(stage: Stage) -> bool:
 
 
 def _windows(stages: tuple[Stage, ...], within: Duration | None) -> Found:
-    last = stages[-1] if stages else None
-    ends_open = last is not None and last.contiguity == "not_followed_by" and last.lasting is None
-    if ends_open and within is None:
-        place: Place = ("stages", len(stages) - 1)
-        yield (
-            place,
-            "ends the pattern with not_followed_by; within or lasting must say for how long",
-        )
     if within is None:
+        for place in _open_ends(stages, ("stages",)):
+            yield (
+                place,
+                "ends the pattern with not_followed_by; within or lasting must say for how long",
+            )
         return
     for stage, here in _places(stages, ("stages",)):
-        limits = {"max": stage.gap.max, "min": stage.gap.min} if stage.gap is not None else {}
-        for key, limit in limits.items():
-            if limit is not None and limit > within:
-                yield (*here, "gap", key), f"is {limit}, longer than within, {within}"
+        if stage.gap is not None and stage.gap.max is not None and stage.gap.max > within:
+            yield (*here, "gap", "max"), f"is {stage.gap.max}, longer than within, {within}"
+        if stage.gap is not None and stage.gap.min is not None and stage.gap.min >= within:
+            yield (*here, "gap", "min"), f"is {stage.gap.min}, not shorter than within, {within}"
         if stage.lasting is not None and stage.lasting > within:
             yield (*here, "lasting"), f"is {stage.lasting}, longer than within, {within}"
+
+
+def _open_ends(stages: tuple[Stage, ...], place: Place) -> Iterator[Place]:
+    """Absences that a match can end with, and that nothing ever decides."""
+    for position in reversed(range(len(stages))):
+        stage, here = stages[position], (*place, position)
+        if stage.contiguity == "not_followed_by" and stage.lasting is None:
+            yield here
+        if stage.group is not None:
+            yield from _open_ends(stage.group, (*here, "group"))
+        for key, members in (("any_of", stage.any_of), ("all_of", stage.all_of)):
+            for number, member in enumerate(members or ()):
+                yield from _open_ends((member,), (*here, key, number))
+        if _must_occur(stage):
+            return

@@ -25,6 +25,14 @@ class _NoisyRule(_Rule):
     where: Predicate | None = None
     """Only these rows; may not read the column that it protects."""
 
+    @model_validator(mode="after")
+    def _does_not_choose_rows_by_what_it_hides(self) -> Self:
+        protected = columns_of_rule(self) if isinstance(self, Laplace | Category | Geo) else ()
+        if self.where is not None and not self.where.columns.isdisjoint(protected):
+            read = ", ".join(column for column in protected if column in self.where.columns)
+            raise Refusal.at(("where",), f"reads {read}, which the rule is there to hide")
+        return self
+
     @property
     def spends(self) -> bool:
         """Whether the rule adds noise, and so costs budget."""
@@ -140,8 +148,23 @@ class Geo(_NoisyRule):
     area: Area
     epoch: Duration
     """Within an epoch, the same place gets the same noise, so that it cannot be averaged away."""
-    missing: Annotated[dict[Literal["latitude", "longitude"], float], Field()] | None = None
+    missing: dict[Literal["latitude", "longitude"], float] | None = None
     """Where rows without a position are put; they are withheld if nothing is said."""
+
+    @model_validator(mode="after")
+    def _puts_rows_into_the_area(self) -> Self:
+        if self.latitude == self.longitude:
+            raise Refusal.at(("longitude",), f"is {self.longitude}, like latitude")
+        if self.missing is None:
+            return self
+        if len(self.missing) < 2:
+            raise Refusal.at(("missing",), "needs both latitude and longitude")
+        if not (
+            self.area.south <= self.missing["latitude"] <= self.area.north
+            and self.area.west <= self.missing["longitude"] <= self.area.east
+        ):
+            raise Refusal.at(("missing",), "lies outside area; rows are released inside it")
+        return self
 
 
 ColumnRule = Annotated[Drop | Snap | Laplace | Category | Geo, Field(discriminator="rule")]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from ppm.spec.base import Refusal, Spec, Text
+from ppm.spec.base import Declaration, Refusal, Spec, Text
 from ppm.spec.pattern import Pattern
 from ppm.spec.values import Name, Share
 
@@ -39,7 +39,10 @@ class Query(Spec):
 
     name: Name
     doc: Text = ""
-    pattern: Name | Pattern
+    pattern: Annotated[
+        Annotated[Name, Tag("name")] | Annotated[Pattern, Tag("pattern")],
+        Discriminator(lambda written: "name" if isinstance(written, str) else "pattern"),
+    ]
     """A pattern of patterns/, or one written here."""
     ask: Literal["matches", "existence", "count"] = "matches"
     """matches: run on the released stream. existence and count: answered by ppm on the truth, with
@@ -61,12 +64,11 @@ class Query(Spec):
         return self
 
 
-class Consumer(Spec):
+class Consumer(Declaration):
     """Somebody who reads what one community may see."""
 
     noun: ClassVar[str] = "consumer"
 
-    name: Name
     doc: Text = ""
     policy: Name
     community: Name

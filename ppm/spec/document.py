@@ -6,6 +6,7 @@ quietly: it lets the second of two equal keys win, and reads NO as False and 12:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ Path = tuple[str | int, ...]
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]{0,30})(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?")
-_WORDS: dict[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
+_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 @dataclass(slots=True)
@@ -47,6 +48,22 @@ class Document:
     def values(self) -> Any:
         """Dictionaries, lists and scalars, ready to be validated."""
         return _plain(self.root)
+
+    def has(self, path: Path) -> bool:
+        """Whether something was written at this place.
+
+        >>> read_document("a: [1]", "x.yaml").has(("a", 0))
+        True
+        """
+        node = self.root
+        for part in path:
+            if isinstance(node.value, dict) and part in node.value:
+                node = node.value[str(part)]
+            elif isinstance(node.value, list) and isinstance(part, int) and part < len(node.value):
+                node = node.value[part]
+            else:
+                return False
+        return True
 
     def line(self, path: Path) -> int:
         """The line of a key, or of the nearest thing around it that exists.
@@ -78,7 +95,9 @@ class _Refused(Exception):
 
 
 def _decode(text: bytes | str) -> str:
-    if len(text) > MAX_BYTES:
+    # A character is up to four bytes; whoever hands over text need not know how many it has.
+    size = len(text.encode("utf-8", "replace")) if isinstance(text, str) else len(text)
+    if size > MAX_BYTES:
         raise _Refused(f"the file is larger than {MAX_BYTES // 1024} KiB; split it", 1)
     if isinstance(text, str):
         return text
@@ -135,9 +154,8 @@ class _Composer:
             return self.alias(event, line)
         if event.anchor is not None and event.anchor in self.anchors:
             raise _Refused(f"the anchor &{event.anchor} is given twice", line)
-        # The tag "!" is how PyYAML notes a quoted scalar; every other tag was written by hand.
         tag = getattr(event, "tag", None)
-        if tag not in (None, "!"):
+        if tag is not None:
             raise _Refused(f"the tag {_short(tag)} is not used here; remove it", line)
         node = Node(line, None)
         if event.anchor is not None:
@@ -164,7 +182,7 @@ class _Composer:
             if not isinstance(event, yaml.ScalarEvent):
                 raise _Refused("a key must be a plain word", line)
             key = self.node(event, depth=depth + 1).value
-            if key == "<<":
+            if key == "<<" and event.implicit[0]:
                 raise _Refused("<< is not supported; use extends, or repeat the keys", line)
             if not isinstance(key, str):
                 raise _Refused(
@@ -212,18 +230,23 @@ def _scalar(event: yaml.ScalarEvent, line: int) -> object:
     text: str = event.value
     if any("\ud800" <= char <= "\udfff" for char in text):
         raise _Refused("half of a surrogate pair is not a character", line)
-    if not event.implicit[0]:
-        return text
+    value = plain_scalar(text) if event.implicit[0] else text
+    if isinstance(value, float) and math.isinf(value):
+        raise _Refused(f"{_short(text)} is too large a number", line)
+    return value
+
+
+def plain_scalar(text: str) -> str | bool | int | float | None:
+    """What a word without quotes stands for.
+
+    >>> [plain_scalar(word) for word in ("true", "NO", "1.5", "12:30", "017")]
+    [True, 'NO', 1.5, '12:30', '017']
+    """
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
-    if _FLOAT.fullmatch(text):
-        number = float(text)
-        if number in (float("inf"), float("-inf")):
-            raise _Refused(f"{_short(text)} is too large a number", line)
-        return number
-    return text
+    return float(text) if _FLOAT.fullmatch(text) else text
 
 
 def _plain(node: Node) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
-_INSTANT = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})", re.ASCII
+INSTANT_PATTERN = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})"
 )
-INSTANT_PATTERN = _INSTANT.pattern
 
 
 def parse_instant(text: str) -> datetime:
@@ -18,9 +18,11 @@ def parse_instant(text: str) -> datetime:
     '2026-03-01T08:00:00+01:00'
     """
     needed = "a time with its offset is needed, such as 2026-03-01T08:00:00+01:00"
-    if not _INSTANT.fullmatch(text):
+    if not re.fullmatch(INSTANT_PATTERN, text):
         raise ValueError(needed)
     try:
-        return datetime.fromisoformat(text)
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        moment.astimezone(UTC)  # fails in the first and the last hours that Python can count
+    except (ValueError, OverflowError):
         raise ValueError(needed) from None
+    return moment

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from ppm.spec.base import Refusal, Spec, Text
+from ppm.spec.base import Declaration, Refusal, Spec, Text
 from ppm.spec.coherence import incoherences
+from ppm.spec.columns import ColumnName
 from ppm.spec.expression.declared import Predicate
 from ppm.spec.sequence import parse_sequence, sequence_text
 from ppm.spec.stage import MostMatches, Preset, Skip, Stage
-from ppm.spec.values import Duration, Identifier, Name
+from ppm.spec.values import Duration, Identifier
 from ppm.spec.window import Window
 
-Public = bool | Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | Text
+
+def _plain_value(written: object) -> object:
+    if not isinstance(written, bool | int | float | str):
+        raise ValueError("a plain value is needed: text, a number, true or false")
+    # Or pydantic's union would go on to the next branch, and read it as a float.
+    if isinstance(written, int) and not -(2**63) <= written < 2**63:
+        raise ValueError("a whole number of at most 64 bits is needed")
+    if isinstance(written, float) and not math.isfinite(written):
+        raise ValueError("a finite number is needed")
+    return written
+
+
+Public = Annotated[bool | int | float | Text, BeforeValidator(_plain_value)]
 """A value that everybody may know."""
 
 
@@ -27,7 +42,7 @@ class EventType(Spec):
 
     where: Predicate
     """Which rows are of this type."""
-    stand_in: Annotated[dict[str, Public], Field(min_length=1)] | None = None
+    stand_in: Annotated[dict[ColumnName, Public], Field(min_length=1)] | None = None
     """Public column values of the row that is released in place of a real one."""
 
     @model_validator(mode="before")
@@ -42,12 +57,12 @@ class EventType(Spec):
         return {"anyOf": [Predicate.json_schema, handler.resolve_ref_schema(handler(core))]}
 
 
-class Pattern(Spec):
+class Pattern(Declaration):
     """A complex event: event types, the order they come in, and how long it may take."""
 
     noun: ClassVar[str] = "pattern"
+    short_forms: ClassVar[Mapping[str, str]] = {"sequence": "stages"}
 
-    name: Name
     doc: Text = ""
     """What it means, for people."""
     events: Annotated[dict[Identifier, EventType], Field(min_length=1, max_length=64)]

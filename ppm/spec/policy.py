@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from ppm.spec.base import Many, Spec, Text
+from ppm.spec.base import Declaration, Many, Spec, Text
 from ppm.spec.columns import ColumnRule, Epsilon
 from ppm.spec.stream import Stream
 from ppm.spec.values import Duration, Identifier, Name, Share
@@ -86,12 +86,11 @@ class Defaults(Spec):
     horizon: Horizon | None = None
 
 
-class Policy(Spec):
+class Policy(Declaration):
     """Everything that ppm needs to know to stand between a stream and its readers."""
 
     noun: ClassVar[str] = "policy"
 
-    name: Name
     version: Annotated[int, Field(ge=1, le=1_000_000)]
     """Counted up at each change: noise is drawn anew under a new version."""
     doc: Text = ""

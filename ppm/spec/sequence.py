@@ -17,7 +17,8 @@ OPERATORS = {
 _SIGNS = {contiguity: sign for sign, contiguity in OPERATORS.items()}
 _STEP = re.compile(
     r"(?:(?P<name>[A-Za-z_]\w*)\s*:\s*)?(?P<event>[A-Za-z_]\w*)"
-    r"\s*(?:\{\s*(?P<fewest>\d{1,4})\s*(?P<comma>,)?\s*(?P<most>\d{1,4})?\s*\}|(?P<mark>[+*]))?"
+    r"\s*(?:\{\s*(?P<fewest>\d{1,4})\s*(?:(?P<comma>,)\s*(?:(?P<most>\d{1,4})\s*)?)?\}"
+    r"|(?P<mark>[+*]))?"
     r"\s*(?P<optional>\?)?",
     re.ASCII,
 )

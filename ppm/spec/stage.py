@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from ppm.spec.base import Many, Refusal, Spec
 from ppm.spec.expression.declared import Condition
-from ppm.spec.values import ONCE, Duration, Identifier, Times, Written
+from ppm.spec.values import IDENTIFIER_PATTERN, ONCE, Duration, Identifier, Times, Written
 
 Contiguity = Literal["next", "followed_by", "followed_by_any", "not_next", "not_followed_by"]
 Loop = Literal["relaxed", "consecutive", "combinations"]
@@ -120,7 +120,7 @@ class Skip(Written):
     aimed: ClassVar[tuple[str, ...]] = ("skip_to_first", "skip_to_last")
     json_schema: ClassVar[dict[str, Any]] = {
         "type": "string",
-        "pattern": r"^(no_skip|skip_to_next|skip_past_last|skip_to_(first|last)\([A-Za-z_]\w*\))$",
+        "pattern": rf"^({'|'.join(plain)}|({'|'.join(aimed)})\({IDENTIFIER_PATTERN}\))$",
         "description": "no_skip, skip_to_next, skip_past_last, skip_to_first(stage) or "
         "skip_to_last(stage).",
     }
@@ -130,7 +130,7 @@ class Skip(Written):
         if isinstance(written, str):
             if written in cls.plain:
                 return cls(written)
-            found = re.fullmatch(r"(skip_to_first|skip_to_last)\(\s*([A-Za-z_]\w*)\s*\)", written)
+            found = re.fullmatch(rf"({'|'.join(cls.aimed)})\(({IDENTIFIER_PATTERN})\)", written)
             if found:
                 return cls(found[1], found[2])
         raise ValueError(

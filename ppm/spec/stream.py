@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ppm.errors import did_you_mean
 from ppm.spec.base import Refusal, Spec
@@ -23,6 +23,18 @@ def _time_zone(name: str) -> str:
     except (KeyError, ValueError, OSError):
         raise ValueError("a time zone is needed, such as Europe/Oslo or UTC") from None
     return name
+
+
+def _subjects(written: object) -> object:
+    if written == "seen":
+        return written
+    if not isinstance(written, list | tuple) or not all(
+        isinstance(name, str) and name for name in written
+    ):
+        raise ValueError("seen is needed, or a list of subjects (numbers in quotes)")
+    if len(set(written)) < len(written):
+        raise ValueError("a subject stands twice in the list")
+    return written
 
 
 class Stream(Spec):
@@ -44,10 +56,11 @@ class Stream(Spec):
     """How much later than newer rows a row may come; later ones are dropped and counted."""
     timezone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
     """The time zone of hour(), minute() and weekday()."""
-    subjects: (
+    subjects: Annotated[
         Literal["seen"]
-        | Annotated[tuple[str, ...], Field(strict=False, min_length=1, max_length=10_000)]
-    ) = "seen"
+        | Annotated[tuple[str, ...], Field(strict=False, min_length=1, max_length=10_000)],
+        BeforeValidator(_subjects),
+    ] = "seen"
     """The known subjects: declared here, or seen (from a subject's first public row on)."""
     sampled_every: Duration | None = None
     """Set it if rows come at regular times, such as GPS; then a missing row shows."""

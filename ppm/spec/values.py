@@ -40,13 +40,35 @@ class Written:
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         def validate(value: object) -> Written:
-            return value if isinstance(value, cls) else cls.parse(value)
+            if type(value) is cls:
+                return value
+            # A predicate may stand where a condition may, and must then be equal to one.
+            return cls.parse(value.written() if isinstance(value, Written) else value)
 
         return core_schema.no_info_plain_validator_function(
             validate,
             serialization=core_schema.plain_serializer_function_ser_schema(cls.written),
             metadata={"pydantic_js_functions": [lambda _schema, _handler: cls.json_schema]},
         )
+
+
+def _amount_pattern(units: dict[str, int]) -> str:
+    """What a number with its unit looks like: `15 min`, `1.5h`."""
+    return rf"[0-9]{{1,16}}(\.[0-9]{{1,6}})? *({'|'.join(units)})"
+
+
+def _amount(written: object, units: dict[str, int], needed: str) -> Decimal:
+    if not isinstance(written, str) or not re.fullmatch(_amount_pattern(units), written):
+        raise ValueError(needed)
+    unit = written.lstrip("0123456789. ")
+    return Decimal(written.removesuffix(unit)) * units[unit]
+
+
+def _in_largest_unit(amount: int, units: dict[str, int], smallest: str) -> str:
+    for name, size in sorted(units.items(), key=lambda unit: -unit[1]):
+        if amount % size == 0:
+            return f"{amount // size} {name}"
+    return f"{Decimal(amount) / units[smallest]} {smallest}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,7 +93,7 @@ class Duration(Written):
     longest: ClassVar[int] = 36_525 * 86_400_000_000
     json_schema: ClassVar[dict[str, Any]] = {
         "type": "string",
-        "pattern": r"^[0-9]+(\.[0-9]+)? (ms|s|min|h|d)$",
+        "pattern": f"^{_amount_pattern(units)}$",
         "description": "A duration, such as 15 min, 2 h or 30 d.",
         "examples": ["15 min", "2 h", "30 d"],
     }
@@ -80,7 +102,9 @@ class Duration(Written):
     def parse(cls, written: object) -> Duration:
         needed = "a duration is needed, such as 30 s, 15 min, 2 h or 30 d"
         micros = _amount(written, cls.units, needed)
-        if not 0 < micros <= cls.longest or micros != int(micros):
+        if micros != int(micros):
+            raise ValueError("a duration must be whole microseconds; 0.001 ms is the shortest")
+        if not 0 < micros <= cls.longest:
             raise ValueError("a duration must be more than 0 and at most 100 years of 365.25 days")
         return cls(int(micros))
 
@@ -105,7 +129,7 @@ class Distance(Written):
     units: ClassVar[dict[str, int]] = {"mm": 1, "m": 1_000, "km": 1_000_000}
     json_schema: ClassVar[dict[str, Any]] = {
         "type": "string",
-        "pattern": r"^[0-9]+(\.[0-9]+)? (mm|m|km)$",
+        "pattern": f"^{_amount_pattern(units)}$",
         "description": "A distance, such as 200 m or 1.5 km.",
         "examples": ["200 m", "1.5 km"],
     }
@@ -114,7 +138,9 @@ class Distance(Written):
     def parse(cls, written: object) -> Distance:
         millimetres = _amount(written, cls.units, "a distance is needed, such as 200 m or 1.5 km")
         if not 0 < millimetres <= 20_000_000_000 or millimetres != int(millimetres):
-            raise ValueError("a distance must be whole millimetres, and at most 20000 km")
+            raise ValueError(
+                "a distance must be whole millimetres, more than 0 and at most 20000 km"
+            )
         return cls(int(millimetres))
 
     @property
@@ -141,7 +167,7 @@ class Times(Written):
     json_schema: ClassVar[dict[str, Any]] = {
         "anyOf": [
             {"type": "integer", "minimum": 1, "maximum": 1_000},
-            {"type": "string", "pattern": r"^[0-9]+\.\.([0-9]+)?$"},
+            {"type": "string", "pattern": r"^[0-9]{1,4}\.\.([0-9]{1,4})?$"},
         ],
         "description": "How often: 3, 2..4, or 1.. for once or more.",
     }
@@ -187,31 +213,14 @@ class Times(Written):
 ONCE = Times(1, 1)
 
 
-def _amount(written: object, units: dict[str, int], needed: str) -> Decimal:
-    names = "|".join(units)
-    found = (
-        re.fullmatch(rf"([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?) *({names})", written.strip())
-        if isinstance(written, str)
-        else None
-    )
-    if found is None:
-        raise ValueError(needed)
-    return Decimal(found[1]) * units[found[2]]
-
-
-def _in_largest_unit(amount: int, units: dict[str, int], smallest: str) -> str:
-    for name, size in sorted(units.items(), key=lambda unit: -unit[1]):
-        if amount % size == 0:
-            return f"{amount // size} {name}"
-    return f"{Decimal(amount) / units[smallest]} {smallest}"
+_PERCENT = r"[0-9]{1,3}(\.[0-9]{1,6})? *%"
 
 
 def _share(written: object) -> object:
     if isinstance(written, str):
-        found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,6})?) *%", written.strip())
-        if found is None:
+        if not re.fullmatch(_PERCENT, written):
             raise ValueError("a share is needed, such as 90 % or 0.9")
-        written = float(Decimal(found[1]) / 100)
+        written = float(Decimal(written.removesuffix("%")) / 100)
     if isinstance(written, bool) or not isinstance(written, int | float) or not 0 <= written <= 1:
         raise ValueError("a share between 0 % and 100 % is needed, such as 90 % or 0.9")
     return float(written)
@@ -224,7 +233,7 @@ Share = Annotated[
         {
             "anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
-                {"type": "string", "pattern": r"^[0-9]{1,3}(\.[0-9]+)? *%$"},
+                {"type": "string", "pattern": f"^{_PERCENT}$"},
             ],
             "description": "A share, such as 90 % or 0.9.",
         }
@@ -234,8 +243,9 @@ Share = Annotated[
 
 
 def _instant(written: object) -> datetime:
-    if isinstance(written, datetime) and written.tzinfo is not None:
-        return written
+    if isinstance(written, datetime):
+        # Through the written form: a zone with summer time would not compare equal to its offset.
+        written = written.isoformat()
     return parse_instant(written if isinstance(written, str) else "")
 
 
@@ -263,21 +273,21 @@ def _named(pattern: str, needed: str) -> Callable[[str], str]:
     return check
 
 
-_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
-_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+_NAME_PATTERN = r"[a-z0-9][a-z0-9_-]{0,63}"
+_NAME_NEEDED = "a name is up to 64 small letters, digits, - and _, not starting with - or _"
+IDENTIFIER_PATTERN = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+_IDENTIFIER_NEEDED = "a name is up to 64 letters, digits and _, not starting with a digit"
 
 Name = Annotated[
     str,
-    AfterValidator(_named(_NAME, "a name is small letters, digits, - and _")),
-    WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"}),
+    AfterValidator(_named(_NAME_PATTERN, _NAME_NEEDED)),
+    WithJsonSchema({"type": "string", "pattern": f"^{_NAME_PATTERN}$"}),
 ]
 """What patterns, policies, communities, consumers, queries and zones are called."""
 
 Identifier = Annotated[
     str,
-    AfterValidator(
-        _named(_IDENTIFIER, "a name is letters, digits and _, not starting with a digit")
-    ),
-    WithJsonSchema({"type": "string", "pattern": f"^{_IDENTIFIER}$"}),
+    AfterValidator(_named(IDENTIFIER_PATTERN, _IDENTIFIER_NEEDED)),
+    WithJsonSchema({"type": "string", "pattern": f"^{IDENTIFIER_PATTERN}$"}),
 ]
 """What event types and stages are called: predicates can name them."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 
 from ppm.spec.base import Refusal, Spec
+from ppm.spec.columns import ColumnName
 from ppm.spec.expression.declared import Predicate
 from ppm.spec.values import Duration
 
@@ -58,7 +59,7 @@ class DeltaWindow(Spec):
     noun: ClassVar[str] = "delta window"
 
     kind: Literal["delta"]
-    column: str
+    column: ColumnName
     by: Annotated[float, Field(gt=0)]
 
 

@@ -1,0 +1,1 @@
+"""The decision: which protection a pattern gets in which community, and what that promises."""

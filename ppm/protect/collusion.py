@@ -1,0 +1,88 @@
+"""What communities learn together when they compare notes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ppm.dp.composition import colluding_independent, colluding_nested, colluding_response
+from ppm.dp.joint import is_nested
+from ppm.protect.plan import Plan
+from ppm.protect.spending import Group, Spending, sees_every_row, spending_of
+from ppm.protect.terms import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What all communities of a policy learn about one slot of a pattern, if they collude."""
+
+    epsilon: float | None
+    """None if one of them sees the pattern as it is."""
+    raw: tuple[str, ...]
+    """The communities that are not kept from the pattern, and so void the others' protection."""
+
+
+def colluding(plan: Plan, pattern: str) -> Together:
+    """What the communities of a plan learn together about one slot of a private pattern."""
+    raw = tuple(name for name, terms in plan.terms.items() if sees_raw(plan, terms, pattern))
+    if raw:
+        return Together(None, raw)
+    kept = [terms for terms in plan.terms.values() if pattern in terms.guarded]
+    nested = [terms for terms in kept if terms.collusion == "nested"]
+    alone = [terms for terms in kept if terms.collusion == "independent"]
+    spent = {terms.community: spending_of(plan, terms) for terms in kept}
+    costs = [spent[terms.community].of(pattern, plan.pattern(pattern)) for terms in alone]
+    costs.append(_of_chains(plan, pattern, [spent[terms.community] for terms in nested]))
+    return Together(math.fsum(costs), ())
+
+
+def sees_raw(plan: Plan, terms: Terms, pattern: str) -> bool:
+    """Whether a community is told of a pattern without protection."""
+    if pattern in terms.guarded:
+        return False
+    if terms.releases_rows:
+        return True
+    types = set(plan.pattern(pattern).types)
+    return any(
+        sees_every_row(question.pattern) or not types.isdisjoint(question.pattern.types)
+        for question in plan.asked_in(terms.community)
+        if question.is_answered_on_truth
+    )
+
+
+def _of_chains(plan: Plan, pattern: str, spent: list[Spending]) -> float:
+    types = plan.pattern(pattern).types
+    bits = [{one: s.shares[one] for one in types if one in s.shares} for s in spent]
+    groups = [group for s in spent for group in s.groups if pattern in group.patterns]
+    decoys: dict[frozenset[str], list[float]] = {}
+    for one in spent:
+        if one.decoys and pattern in one.decoys.patterns:
+            decoys.setdefault(one.decoys.patterns, []).append(one.decoys.epsilon)
+    answers = [a.slots * a.epsilon for s in spent for a in s.answers if pattern in a.patterns]
+    return math.fsum(
+        [
+            colluding_response(bits),
+            *(chain[0].epsilon for chain in _joint_chains(groups)),
+            *(colluding_nested(epsilons) for epsilons in decoys.values()),
+            colluding_independent(answers),
+        ]
+    )
+
+
+def _joint_chains(groups: list[Group]) -> list[list[Group]]:
+    """Joint groups in chains, each derived from the one before; a chain costs its first."""
+    chains: list[list[Group]] = []
+    for group in sorted(groups, key=lambda one: (-len(one.types), -one.epsilon)):
+        for chain in chains:
+            last = chain[-1]
+            if group.types <= last.types and is_nested(
+                last.epsilon,
+                len(last.types),
+                coarse_epsilon=group.epsilon,
+                types=len(group.types),
+            ):
+                chain.append(group)
+                break
+        else:
+            chains.append([group])
+    return chains

@@ -1,0 +1,134 @@
+"""A policy's promise in words and numbers, ready to be shown to people or machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ppm.dp.utility import Quality
+from ppm.errors import PpmError, did_you_mean
+from ppm.protect.guarantee import Guarantee, guarantees
+from ppm.protect.plan import Plan
+from ppm.protect.prediction import predict
+from ppm.protect.spending import spending_of
+from ppm.protect.terms import Terms
+from ppm.protect.words import column_promise, delay, not_covered, promise
+
+
+@dataclass(frozen=True, slots=True)
+class PatternPromise:
+    """What a community may learn of one pattern."""
+
+    pattern: str
+    meaning: str
+    sequence: str
+    numbers: Guarantee
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a consumer may expect of one query."""
+
+    consumer: str
+    model: str
+    query: str
+    asks: str
+    """matches on the released rows; existence or count, answered on the truth."""
+    quality: Quality | None
+    deviation: float | None
+    reason: str
+    reaches_minimum: bool | None
+    """None if no minimum was declared, or nothing is predicted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityPromise:
+    """The contract with one community."""
+
+    community: str
+    meaning: str
+    releases_rows: bool
+    patterns: tuple[PatternPromise, ...]
+    all_patterns_slot: float
+    """What a change of one slot costs, in rows of all private types at once."""
+    columns: tuple[str, ...]
+    delay: str
+    uses: tuple[Use, ...]
+    not_covered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that a policy promises, community by community."""
+
+    policy: str
+    version: int
+    meaning: str
+    allocation: str
+    """The allocation that the numbers stand for."""
+    prior: str | None
+    """Where the prior behind the precisions comes from."""
+    communities: tuple[CommunityPromise, ...]
+
+
+def explain(plan: Plan, *, community: str | None = None) -> Explanation:
+    """The promise of a policy, or of one of its communities."""
+    if community is not None and community not in plan.terms:
+        hint = did_you_mean(community, sorted(plan.terms))
+        raise PpmError(f"{community} is not a community of {plan.policy.name}{hint}")
+    chosen = [terms for name, terms in plan.terms.items() if community in (None, name)]
+    return Explanation(
+        policy=plan.policy.name,
+        version=plan.policy.version,
+        meaning=_one_line(plan.policy.doc),
+        allocation="uniform",
+        prior=plan.policy.prior.source if plan.policy.prior else None,
+        communities=tuple(_community(plan, terms) for terms in chosen),
+    )
+
+
+def _community(plan: Plan, terms: Terms) -> CommunityPromise:
+    return CommunityPromise(
+        community=terms.community,
+        meaning=_one_line(terms.doc),
+        releases_rows=terms.releases_rows,
+        patterns=tuple(
+            PatternPromise(
+                pattern=one.pattern,
+                meaning=_one_line(plan.pattern(one.pattern).doc),
+                sequence=plan.pattern(one.pattern).text,
+                numbers=one,
+                words=promise(plan, terms, one),
+            )
+            for one in guarantees(plan, terms)
+        ),
+        all_patterns_slot=spending_of(plan, terms).of_all,
+        columns=tuple(column_promise(term) for term in terms.columns),
+        delay=delay(plan, terms),
+        uses=_uses(plan, terms),
+        not_covered=tuple(not_covered(plan, terms)),
+    )
+
+
+def _uses(plan: Plan, terms: Terms) -> tuple[Use, ...]:
+    found = []
+    for question in plan.asked_in(terms.community):
+        prediction = predict(plan, question)
+        judged = question.query.minimum is not None and prediction.quality is not None
+        found.append(
+            Use(
+                consumer=question.consumer.spec.name,
+                model=question.consumer.spec.model,
+                query=question.query.name,
+                asks=question.query.ask,
+                quality=prediction.quality,
+                deviation=prediction.deviation,
+                reason=prediction.reason,
+                reaches_minimum=not prediction.shortfalls if judged else None,
+            )
+        )
+    return tuple(found)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,193 @@
+"""What a policy cannot promise, refused before anything starts; each rule is one of the proof's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ppm.dp.composition import groups_by_shared_types
+from ppm.errors import Fault
+from ppm.protect.plan import Plan, Question
+from ppm.protect.spending import patterns_told_by, slots_spanned, spending_of
+from ppm.protect.terms import Terms
+from ppm.spec.columns import columns_of_rule
+from ppm.spec.document import Path
+from ppm.spec.load import Declared
+from ppm.spec.pattern import EventType, Pattern
+
+MOST_JOINT_TYPES = 16
+"""A joint draw over more types has over 65,536 outcomes, and almost never shows the true one."""
+
+
+def refusals(plan: Plan) -> Iterator[Fault]:
+    """Everything that makes a policy's promise impossible to keep."""
+    yield from _one_name_one_type(plan)
+    for terms in plan.terms.values():
+        yield from _one_mechanism_per_group(plan, terms)
+        yield from _what_mechanisms_need(plan, terms)
+        yield from _columns(plan, terms)
+        yield from _allocation(plan, terms)
+        yield from _horizon(plan, terms)
+        for question in plan.asked_in(terms.community):
+            yield from _question(plan, terms, question)
+
+
+def _one_name_one_type(plan: Plan) -> Iterator[Fault]:
+    """A name means one predicate throughout a policy, and a predicate has one name."""
+    homes: list[tuple[Declared[Pattern] | Question, Pattern]] = [
+        *((home, home.spec) for home in plan.patterns.values()),
+        *((question, question.pattern) for question in plan.questions),
+    ]
+    first: dict[str, tuple[EventType, str]] = {}
+    named: dict[str, str] = {}
+    for home, pattern in homes:
+        for name, event in pattern.events.items():
+            place: Path = ("events", name)
+            known, owner = first.setdefault(name, (event, pattern.name))
+            if known.where != event.where:
+                yield _in_pattern(
+                    home,
+                    (*place, "where"),
+                    f"is not what {owner} calls {name} ({known.where}); one name is one type",
+                )
+                continue
+            if None not in (known.stand_in, event.stand_in) and known.stand_in != event.stand_in:
+                sentence = f"is not the one in {owner}; a type has one stand-in"
+                yield _in_pattern(home, (*place, "stand_in"), sentence)
+            other = named.setdefault(str(event.where), name)
+            if other != name:
+                yield _in_pattern(
+                    home, (*place, "where"), f"is the predicate of {other}; use that name for both"
+                )
+
+
+def _in_pattern(home: Declared[Pattern] | Question, place: Path, sentence: str) -> Fault:
+    if isinstance(home, Question):
+        return home.home.fault((*home.inside, *place), sentence)
+    return home.fault(place, sentence)
+
+
+def _one_mechanism_per_group(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    types = {name: plan.pattern(name).types for name in terms.guarded}
+    for group in groups_by_shared_types(types):
+        first, *others = [name for name in terms.guarded if name in group]
+        for name in others:
+            mechanism, wanted = terms.guarded[name].mechanism, terms.guarded[first].mechanism
+            if mechanism != wanted:
+                shared = sorted(
+                    set(types[name]) & {t for one in group - {name} for t in types[one]}
+                )
+                yield plan.declared.fault(
+                    terms.guarded[name].place,
+                    f"is protected by {mechanism}, but shares {', '.join(shared)} with patterns "
+                    f"under {wanted} ({first}); patterns that share types need one mechanism",
+                )
+
+
+def _what_mechanisms_need(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    where = f"policy {plan.policy.name}, community {terms.community}"
+    released = plan.types(terms, "response", "joint-response")
+    for name, one in terms.guarded.items():
+        home = plan.patterns[name]
+        if one.mechanism in ("response", "joint-response"):
+            for type_name in home.spec.events:
+                if released[type_name].stand_in is None:
+                    sentence = (
+                        f"needs stand_in: rows of it are released by {one.mechanism} ({where})"
+                    )
+                    yield home.fault(("events", type_name), sentence)
+        if one.mechanism == "decoy-windows" and home.spec.within is None:
+            sentence = f"needs within: decoy-windows must know how long a match can last ({where})"
+            yield home.fault((), sentence)
+        if one.mechanism != "answers" and not terms.releases_rows:
+            yield plan.declared.fault(
+                one.place,
+                f"is protected by {one.mechanism}, which releases rows, but rows are withheld from "
+                f"{terms.community}; use answers, or release rows",
+            )
+    for group in spending_of(plan, terms).groups:
+        if len(group.types) > MOST_JOINT_TYPES:
+            place = terms.guarded[min(group.patterns)].place
+            sentence = (
+                f"joins {len(group.types)} types in one draw; at most {MOST_JOINT_TYPES} are "
+                "possible: use response"
+            )
+            yield plan.declared.fault(place, sentence)
+
+
+def _columns(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    taken: dict[str, Path] = {}
+    for term in terms.columns:
+        for column in columns_of_rule(term.rule):
+            if column in taken:
+                sentence = f"is a second rule for the column {column}; one rule per column"
+                yield plan.declared.fault(term.place, sentence)
+            taken[column] = term.place
+
+
+def _allocation(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    for one in terms.by("response", "joint-response").values():
+        if one.allocation == "uniform":
+            continue
+        place = (*one.place, "allocation")
+        asked = [
+            question
+            for question in plan.asked_in(terms.community)
+            if question.consumer.spec.model == "transparent"
+        ]
+        if not asked:
+            yield plan.declared.fault(
+                place,
+                f"is {one.allocation}, but {terms.community} has no transparent consumer whose "
+                "queries could guide it; use uniform",
+            )
+        elif plan.policy.prior is None:
+            yield plan.declared.fault(
+                place,
+                f"is {one.allocation}, but the policy has no prior; declare one from public or "
+                "consented history, or use uniform",
+            )
+
+
+def _horizon(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    horizon = terms.horizon
+    if horizon is None:
+        return
+    place = plan.declared.nearest((*terms.place, "horizon"), ("defaults", "horizon"))
+    if horizon.over < plan.policy.stream.slot:
+        sentence = f"is {horizon.over}, shorter than a slot ({plan.policy.stream.slot})"
+        yield plan.declared.fault((*place, "over"), sentence)
+    spending = spending_of(plan, terms)
+    costs = {name: spending.of(name, plan.pattern(name)) for name in terms.guarded}
+    for name, cost in costs.items():
+        if cost > horizon.epsilon:
+            yield plan.declared.fault(
+                (*place, "epsilon"),
+                f"is {horizon.epsilon:g} and pays for no slot: {name} costs {cost:g} a slot in "
+                f"{terms.community}; raise it, or lower the pattern's epsilon",
+            )
+
+
+def _question(plan: Plan, terms: Terms, question: Question) -> Iterator[Fault]:
+    consumer, place = question.consumer, question.place
+    if not question.is_answered_on_truth:
+        if not terms.releases_rows:
+            yield consumer.fault(
+                (*place, "ask"),
+                f"is matches, but rows are withheld from {terms.community}; ask existence or count",
+            )
+        return
+    told = patterns_told_by(plan, terms, question)
+    others = [name for name in told if terms.guarded[name].mechanism != "answers"]
+    if others:
+        name = others[0]
+        yield consumer.fault(
+            (*place, "ask"),
+            f"is {question.query.ask}, answered on the truth, and tells about {name}, which "
+            f"{terms.community} protects by {terms.guarded[name].mechanism}; ask matches, or "
+            "protect it by answers",
+        )
+    elif told and slots_spanned(question.pattern, plan.slot) is None:
+        yield consumer.fault(
+            (*place, "pattern"),
+            "needs within: an answer pays for every slot that its matches can span",
+        )

@@ -1,0 +1,159 @@
+"""Where one community's budget goes: the epsilon of every bit, group, decoy and answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ppm.dp.allocation import uniform
+from ppm.dp.composition import change_cost, groups_by_shared_types
+from ppm.dp.decoy import slots_of_match
+from ppm.protect.plan import Plan, Question
+from ppm.protect.terms import Terms
+from ppm.spec.pattern import Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Patterns that share types, released by one draw on all their bits."""
+
+    patterns: frozenset[str]
+    types: frozenset[str]
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decoys:
+    """The one draw per slot that all decoy patterns of a community share."""
+
+    patterns: frozenset[str]
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A registered query that is answered on the truth, and pays for it."""
+
+    question: Question
+    patterns: frozenset[str]
+    """The private patterns that it can tell something about."""
+    slots: int
+    """In how many of its answers a row counts."""
+    epsilon: float
+    """The budget of each answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The split of a community's budgets, under the uniform allocation."""
+
+    shares: Mapping[str, float]
+    """The epsilon of each type under `response`."""
+    groups: tuple[Group, ...]
+    decoys: Decoys | None
+    answers: tuple[Answer, ...]
+
+    def of(self, name: str, pattern: Pattern) -> float:
+        """What a change of one slot costs, in rows of this pattern's types."""
+        bits = change_cost(self.shares, pattern.types)
+        joint = [group.epsilon for group in self.groups if name in group.patterns]
+        decoys = self.decoys.epsilon if self.decoys and name in self.decoys.patterns else 0.0
+        answers = [a.slots * a.epsilon for a in self.answers if name in a.patterns]
+        return math.fsum([bits, *joint, decoys, *answers])
+
+    @property
+    def of_all(self) -> float:
+        """What a change of one slot costs, in rows of any private type."""
+        decoys = self.decoys.epsilon if self.decoys else 0.0
+        return math.fsum(
+            [
+                *self.shares.values(),
+                *(group.epsilon for group in self.groups),
+                decoys,
+                *(answer.slots * answer.epsilon for answer in self.answers),
+            ]
+        )
+
+
+def spending_of(plan: Plan, terms: Terms) -> Spending:
+    """How a community's budgets are split over what is released to it."""
+    budgets = {
+        name: (plan.pattern(name).types, one.epsilon) for name, one in terms.by("response").items()
+    }
+    decoys = terms.by("decoy-windows")
+    return Spending(
+        shares=uniform(budgets),
+        groups=_groups(plan, terms),
+        decoys=Decoys(frozenset(decoys), min(one.epsilon for one in decoys.values()))
+        if decoys
+        else None,
+        answers=_answers(plan, terms),
+    )
+
+
+def _groups(plan: Plan, terms: Terms) -> tuple[Group, ...]:
+    joint = terms.by("joint-response")
+    return tuple(
+        Group(
+            names,
+            frozenset(one for name in names for one in plan.pattern(name).types),
+            min(joint[name].epsilon for name in names),
+        )
+        for names in groups_by_shared_types({name: plan.pattern(name).types for name in joint})
+    )
+
+
+def _answers(plan: Plan, terms: Terms) -> tuple[Answer, ...]:
+    """Every charged answer with an equal part of the budget of each pattern that it touches."""
+    touched: list[tuple[Question, frozenset[str], int]] = []
+    for question in plan.asked_in(terms.community):
+        patterns = frozenset(patterns_told_by(plan, terms, question)) & set(terms.by("answers"))
+        slots = slots_spanned(question.pattern, plan.slot)
+        if question.is_answered_on_truth and patterns and slots is not None:
+            touched.append((question, patterns, slots))
+    rivals = {name: sum(name in patterns for _, patterns, _ in touched) for name in terms.guarded}
+    return tuple(
+        Answer(
+            question,
+            patterns,
+            slots,
+            min(terms.guarded[name].epsilon / (rivals[name] * slots) for name in patterns),
+        )
+        for question, patterns, slots in touched
+    )
+
+
+def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> list[str]:
+    """The private patterns of a community that an answer on the truth tells something about.
+
+    A query that shares no type is answered on the public rows alone, and tells nothing. Where rows
+    are counted or must be neighbours, every row matters, and so does every private pattern.
+    """
+    if sees_every_row(question.pattern):
+        return list(terms.guarded)
+    asked = set(question.pattern.events)
+    return [name for name in terms.guarded if not asked.isdisjoint(plan.pattern(name).events)]
+
+
+def sees_every_row(pattern: Pattern) -> bool:
+    """Whether rows of other types can change its matches: strict order, count window, wildcard."""
+    strict = any(
+        stage.contiguity in ("next", "not_next") or stage.loop == "consecutive"
+        for stage in pattern.all_stages
+    )
+    counts = pattern.window is not None and pattern.window.kind in ("count", "session")
+    wildcard = any(not event.where.columns for event in pattern.events.values())
+    return strict or counts or wildcard
+
+
+def slots_spanned(pattern: Pattern, slot: int) -> int | None:
+    """The most slots that one match touches; None if nothing bounds it."""
+    stages = pattern.all_stages
+    if len(stages) == 1 and not stages[0].is_loop:
+        return 1
+    if pattern.within is not None:
+        return slots_of_match(pattern.within.microseconds, slot)
+    if pattern.window is not None and pattern.window.kind == "time":
+        return slots_of_match(pattern.window.size.microseconds, slot)
+    return None

@@ -1,0 +1,114 @@
+"""What a producer may well mean, but should not do unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ppm.dp.allocation import unspent
+from ppm.errors import Fault, listed
+from ppm.protect.collusion import sees_raw
+from ppm.protect.plan import Plan
+from ppm.protect.prediction import predict
+from ppm.protect.spending import spending_of
+from ppm.protect.terms import Terms
+
+LARGE_EPSILON = 10.0
+"""Above this a single slot hides next to nothing: e^10 is odds of 22,000 to 1."""
+
+
+def warnings(plan: Plan) -> Iterator[Fault]:
+    """Everything about a policy that weakens what a reader would take it to promise."""
+    yield from _raw_access(plan)
+    for terms in plan.terms.values():
+        yield from _without_guarantee(plan, terms)
+        yield from _sampled_source(plan, terms)
+        yield from _large_budgets(plan, terms)
+        yield from _shared_types(plan, terms)
+        yield from _nothing_to_tell(plan, terms)
+    yield from _questions(plan)
+
+
+def _raw_access(plan: Plan) -> Iterator[Fault]:
+    for terms in plan.terms.values():
+        seen = [name for name in plan.patterns if sees_raw(plan, terms, name)]
+        if seen:
+            yield plan.declared.warning(
+                terms.place,
+                f"sees {listed(seen)} unprotected, which other communities are kept from; if "
+                "readers compare notes, that protection is void",
+            )
+
+
+def _without_guarantee(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    for term in terms.columns:
+        if term.rule.guarantee == "none":
+            sentence = f"says guarantee: none; what it does in {terms.community} is not proven"
+            yield plan.declared.warning(term.place, sentence)
+
+
+def _sampled_source(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    if plan.policy.stream.sampled_every is None or not terms.releases_rows:
+        return
+    for one in terms.by("response", "joint-response", "answers").values():
+        yield plan.declared.warning(
+            one.place,
+            f"is protected by {one.mechanism} on a source that is sampled every "
+            f"{plan.policy.stream.sampled_every}: a row held back leaves a gap, and the gap tells; "
+            "use decoy-windows, or a geo rule on all rows",
+        )
+
+
+def _large_budgets(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    for one in terms.guarded.values():
+        if one.epsilon > LARGE_EPSILON:
+            yield plan.declared.warning(
+                (*one.place, "epsilon"),
+                f"is {one.epsilon:g}; above {LARGE_EPSILON:g} a slot hides next to nothing",
+            )
+
+
+def _shared_types(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    spending = spending_of(plan, terms)
+    response = terms.by("response")
+    budgets = {name: (plan.pattern(name).types, one.epsilon) for name, one in response.items()}
+    for name, left in unspent(budgets, spending.shares).items():
+        # The last bits of a rounded share are no budget that anybody misses.
+        if left > 1e-9 * response[name].epsilon:
+            yield plan.declared.warning(
+                (*response[name].place, "epsilon"),
+                f"is {response[name].epsilon:g}, of which {left:.3g} stays unspent: a type is "
+                f"shared with a pattern of smaller budget",
+            )
+    for group in spending.groups:
+        for name in sorted(group.patterns):
+            own, others = len(plan.pattern(name).types), sorted(group.patterns - {name})
+            if own < len(group.types):
+                yield plan.declared.warning(
+                    terms.guarded[name].place,
+                    f"has {own} types, but shares some with {listed(others)}: one draw on all "
+                    f"{len(group.types)} types with epsilon {group.epsilon:g}, so the truth shows "
+                    "less often",
+                )
+
+
+def _nothing_to_tell(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    asked = [one for one in plan.asked_in(terms.community) if one.is_answered_on_truth]
+    if not terms.releases_rows and not asked:
+        sentence = "gets no rows, and no consumer of it asks existence or count: it is told nothing"
+        yield plan.declared.warning(terms.place, sentence)
+
+
+def _questions(plan: Plan) -> Iterator[Fault]:
+    for question in plan.questions:
+        prediction = predict(plan, question)
+        consumer, place = question.consumer, question.place
+        if prediction.reason.startswith("cannot"):
+            yield consumer.warning(place, prediction.reason)
+        elif prediction.quality is not None and prediction.quality.recall == 0:
+            sentence = f"finds nothing: a type is never released to {question.community}"
+            yield consumer.warning(place, sentence)
+        for side, least, found in prediction.shortfalls:
+            yield consumer.warning(
+                (*place, "minimum", side),
+                f"is {least:.0%}, but {found:.1%} is predicted under the uniform allocation",
+            )

@@ -1,0 +1,159 @@
+"""The sentences of a promise; every number in them comes from `guarantee`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ppm.dp.columns import category_kept, geo_epsilon, geo_rms, laplace_deviation, snap_limit
+from ppm.errors import counted, listed
+from ppm.protect.guarantee import Guarantee
+from ppm.protect.plan import Plan
+from ppm.protect.terms import ColumnTerm, Terms
+from ppm.spec.columns import Category, Drop, Geo, Laplace, Snap
+
+_UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000}
+
+
+def number(value: float) -> str:
+    """A number as people read it.
+
+    >>> number(2.25), number(96.0), number(1 / 3)
+    ('2.25', '96', '0.3333')
+    """
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def spoken(microseconds: int) -> str:
+    """A length of time as people say it.
+
+    >>> spoken(152 * 60_000_000)
+    '2 h 32 min'
+    """
+    parts, rest = [], microseconds
+    for name, size in _UNITS.items():
+        if rest >= size:
+            parts.append(f"{rest // size} {name}")
+            rest %= size
+    return " ".join(parts) or f"{microseconds / 1000:g} ms"
+
+
+def promise(plan: Plan, terms: Terms, one: Guarantee) -> str:
+    """The guarantee for one pattern, in one paragraph."""
+    slot = plan.policy.stream.slot
+    if one.slot == 0:
+        return f"Nothing about {one.pattern} is released: no registered query asks for it."
+    if one.is_one_sided:
+        text = (
+            f"One-sided epsilon = {number(one.slot)} computational differential privacy per "
+            f"subject and {slot} slot for {one.pattern}: it hides that the pattern happened, not "
+            "that it did not. Slots before and after are true."
+        )
+    else:
+        text = (
+            f"Epsilon = {number(one.slot)} computational pattern-level differential privacy per "
+            f"subject and {slot} slot for {one.pattern} (add or remove rows of its types)."
+        )
+    return " ".join([text, *_longer(one, terms), _together(one)])
+
+
+def _longer(one: Guarantee, terms: Terms) -> Iterator[str]:
+    if one.match is None or one.match_slots is None:
+        yield "The pattern has no within, so a match may touch any number of slots; each one costs."
+    else:
+        text = f"One match: up to {counted(one.match_slots, 'slot')}, {number(one.match)}"
+        if one.mechanism == "response" and one.match_slots > 1:
+            text += f" ({number(one.slot)} if each type occurs in one slot only)"
+        if one.shared_event is not None:
+            text += f"; an event that many matches share: {number(one.shared_event)}"
+        yield f"{text}."
+    yield f"A day: {number(one.day)}."
+    if one.horizon is not None and terms.horizon is not None and one.paid_slots is not None:
+        yield (
+            f"Over {terms.horizon.over}: {number(one.horizon)}; the first "
+            f"{counted(one.paid_slots, 'slot')} are released, then rows of its types are withheld."
+        )
+
+
+def _together(one: Guarantee) -> str:
+    if one.together.epsilon is None:
+        return (
+            f"If communities compare notes: void, because {listed(one.together.raw)} "
+            f"{'sees' if len(one.together.raw) == 1 else 'see'} the pattern unprotected."
+        )
+    return f"If communities compare notes: {number(one.together.epsilon)} per slot."
+
+
+def column_promise(term: ColumnTerm) -> str:
+    """What a column rule does, and what it costs."""
+    rule = term.rule
+    match rule:
+        case Drop():
+            text = f"{rule.column} is null."
+        case Snap():
+            text = f"{rule.column} moves to a grid of {rule.grid:g}, by at most "
+            text += f"{snap_limit(rule.grid):g}. A rounding, not a guarantee."
+        case Laplace():
+            spread = laplace_deviation(rule.epsilon, rule.upper - rule.lower, grid=1.0)
+            text = f"{rule.column}: epsilon = {number(rule.epsilon)} a row, clamped to "
+            text += f"{rule.lower:g} to {rule.upper:g}, standard deviation about {number(spread)}."
+        case Category():
+            kept = category_kept(rule.epsilon, rule.size)
+            text = f"{rule.column}: epsilon = {number(rule.epsilon)} a row; {kept:.0%} of the "
+            text += f"values stay what they are, out of {rule.size}."
+        case Geo():
+            epsilon = geo_epsilon(rule.level, rule.radius.metres)
+            rms = geo_rms(epsilon, grid=rule.grid.metres)
+            text = (
+                f"{rule.latitude}, {rule.longitude}: {_level(rule.level)} within {rule.radius} per "
+            )
+            text += f"distinct cell and {rule.epoch}; a point is off by {rms:.0f} m (root mean "
+            text += "square). Stays, returns and the number of places are visible."
+    if rule.guarantee == "none":
+        text += " Declared without a guarantee."
+    return text
+
+
+def _level(level: float) -> str:
+    factor = math.exp(level)
+    near = round(factor)
+    return f"ln {near}" if near > 1 and math.isclose(factor, near, rel_tol=1e-3) else number(level)
+
+
+def delay(plan: Plan, terms: Terms) -> str:
+    """How late what a community gets is, at the worst."""
+    stream = plan.policy.stream
+    slot, lateness = stream.slot.microseconds, stream.lateness.microseconds
+    if not terms.releases_rows:
+        return f"Answers come {spoken(lateness)} after the end of their slot of {stream.slot}."
+    decoyed = [plan.pattern(name).within for name in terms.by("decoy-windows")]
+    longest = max((one.microseconds for one in decoyed if one is not None), default=None)
+    if longest is not None:
+        return (
+            f"Every row comes {spoken(longest + lateness)} to {spoken(slot + longest + lateness)} "
+            f"after it happened: its slot's end, plus the longest within ({spoken(longest)}), plus "
+            f"lateness ({stream.lateness})."
+        )
+    if terms.guarded:
+        return (
+            f"Rows of private types come {spoken(lateness)} after the end of their slot of "
+            f"{stream.slot}; other rows pass at once."
+        )
+    return "Rows pass at once."
+
+
+def not_covered(plan: Plan, terms: Terms) -> Iterator[str]:
+    """What stays outside every promise of a community."""
+    mechanisms = {one.mechanism for one in terms.guarded.values()}
+    if mechanisms & {"response", "joint-response", "answers"}:
+        yield "other event types and their times"
+        if plan.policy.stream.sampled_every is not None and terms.releases_rows:
+            yield "gaps that held-back rows leave in a sampled stream"
+    if "decoy-windows" in mechanisms:
+        yield "that a pattern did not happen, and the true slots around it"
+    if any(isinstance(term.rule, Geo) for term in terms.columns):
+        yield "stays, returns and the number of places under a geo rule"
+    yield "rows of other subjects"
+    yield "types that go together with a private one but are not declared in its pattern"
+    yield "which rows are late"
+    yield "that a subject exists, and since when"

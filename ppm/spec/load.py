@@ -1,0 +1,158 @@
+"""YAML files into specs: everything in the three folders of a project, and every fault at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from ppm.errors import Fault, SpecError
+from ppm.spec.base import Declaration
+from ppm.spec.consumer import Consumer
+from ppm.spec.document import MAX_BYTES, Document, Path, path_text, read_document
+from ppm.spec.faults import fault_at, faults_of
+from ppm.spec.pattern import Pattern
+from ppm.spec.policy import Policy
+
+Kind = TypeVar("Kind", bound=Declaration)
+
+FOLDERS: Mapping[str, type[Declaration]] = {
+    "patterns": Pattern,
+    "policies": Policy,
+    "consumers": Consumer,
+}
+"""The folders of a project, and what a file in each of them declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared(Generic[Kind]):
+    """A spec, and the file that declares it."""
+
+    spec: Kind
+    document: Document
+
+    def fault(self, path: Path, sentence: str, *, is_warning: bool = False) -> Fault:
+        """A fault at a place of the file; the sentence goes on after the place."""
+        place = path_text(path) or f"the {self.spec.noun}"
+        return fault_at(path, f"{place} {sentence}", self.document, is_warning=is_warning)
+
+    def nearest(self, *paths: Path) -> Path:
+        """The first of these places that the file has; the last one if it has none of them."""
+        return next((path for path in paths if self.document.has(path)), paths[-1])
+
+    def warning(self, path: Path, sentence: str) -> Fault:
+        """Something that may be meant, but should not go unseen."""
+        return self.fault(path, sentence, is_warning=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """All that the files of a project declare, by name."""
+
+    folder: str
+    patterns: dict[str, Declared[Pattern]] = field(default_factory=dict)
+    policies: dict[str, Declared[Policy]] = field(default_factory=dict)
+    consumers: dict[str, Declared[Consumer]] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+    """Names of what could not be read, which other files may name rightly."""
+
+
+def parse(text: bytes | str, model: type[Kind], *, file: str) -> Declared[Kind]:
+    """Read one declaration, or raise a `SpecError` with every fault of the file.
+
+    >>> declared = parse("name: p\\nevents: {a: x > 1}\\nsequence: a", Pattern, file="p.yaml")
+    >>> declared.spec.text
+    'a'
+    """
+    return validate(read_document(text, file), model)
+
+
+def validate(document: Document, model: type[Kind]) -> Declared[Kind]:
+    """The spec that a document holds, or a `SpecError` with every fault in it."""
+    try:
+        return Declared(model.model_validate(document.values), document)
+    except ValidationError as error:
+        raise SpecError(faults_of(error, model, document)) from None
+    except RecursionError:
+        raise SpecError([Fault("the file is nested too deeply", document.file, 1)]) from None
+
+
+def load_project(folder: str | FilePath) -> Project:
+    """Everything that a project declares, or a `SpecError` with the faults of all its files."""
+    project, faults = read_project(folder)
+    if faults:
+        raise SpecError(faults)
+    return project
+
+
+def read_project(folder: str | FilePath) -> tuple[Project, list[Fault]]:
+    """What can be read of a project, and every fault in the rest."""
+    root = FilePath(folder)
+    if not (root / "policies").is_dir():
+        said = f"there is no folder {root / 'policies'}; name a project's folder, or make one"
+        return Project(str(root)), [Fault(f"{said} with ppm init")]
+    faults: list[Fault] = []
+    unread: set[str] = set()
+    return (
+        Project(
+            str(root),
+            patterns=_read_folder(root, "patterns", Pattern, faults, unread),
+            policies=_read_folder(root, "policies", Policy, faults, unread),
+            consumers=_read_folder(root, "consumers", Consumer, faults, unread),
+            unread=frozenset(unread),
+        ),
+        faults,
+    )
+
+
+def _read_folder(
+    root: FilePath, folder: str, model: type[Kind], faults: list[Fault], unread: set[str]
+) -> dict[str, Declared[Kind]]:
+    found: dict[str, Declared[Kind]] = {}
+    for path in _yaml_files(root / folder):
+        file = path.relative_to(root).as_posix()
+        try:
+            document = read_document(_content(path, file), file)
+            unread.add(_name_in(document) or path.stem)
+            declared = validate(document, model)
+        except SpecError as error:
+            faults += error.faults
+            unread.add(path.stem)
+            continue
+        unread.discard(declared.spec.name)
+        name = declared.spec.name
+        if name in found:
+            other = found[name].document.file
+            faults.append(declared.fault(("name",), f"is {name}, like the one in {other}"))
+        else:
+            found[name] = declared
+    return found
+
+
+def _name_in(document: Document) -> str | None:
+    values = document.values
+    name = values.get("name") if isinstance(values, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _yaml_files(folder: FilePath) -> list[FilePath]:
+    """The YAML files of a folder and of the folders in it, hidden ones left out."""
+    files = sorted([*folder.rglob("*.yaml"), *folder.rglob("*.yml")])
+    return [
+        file
+        for file in files
+        if not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    ]
+
+
+def _content(path: FilePath, file: str) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            # One byte more than allowed is enough to know that a file is too large.
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SpecError([Fault(f"the file cannot be read: {reason}", file)]) from None

@@ -111,7 +111,7 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
     asked = required_types(pattern)
     if asked is None:
         if private.keys() & set(pattern.types):
-            said = "not predicted: closed forms are for queries that need all of their types"
+            said = "not predicted: it takes more than one event of each type in a slot"
             return Prediction(question, None, said)
         asked = frozenset(pattern.types)
     channels = _channels(plan, terms, spending)
@@ -136,14 +136,18 @@ def _channels(plan: Plan, terms: Terms, spending: Spending) -> list[Channel]:
 
 
 def required_types(pattern: Pattern) -> frozenset[str] | None:
-    """The types that every match contains; None if matches are not told by types alone."""
-    found: set[str] = set()
-    for stage in pattern.all_stages:
-        if stage.is_absence or stage.any_of is not None:
-            return None
-        if stage.event is not None and not stage.optional:
-            found.add(stage.event)
-    return frozenset(found)
+    """The types whose presence in a slot makes a match; None if it takes more than that."""
+    stages = pattern.all_stages
+    plain = all(
+        stage.event is not None
+        and stage.times.fewest == 1
+        and not (stage.is_absence or stage.optional)
+        and stage.where is None
+        and (stage.gap is None or stage.gap.min is None)
+        for stage in stages
+    )
+    types = [stage.event for stage in stages if stage.event is not None]
+    return frozenset(types) if plain and len(set(types)) == len(types) else None
 
 
 def _changed_columns(terms: Terms, pattern: Pattern) -> tuple[str, str]:

@@ -128,12 +128,17 @@ def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> list[str]:
     """The private patterns of a community that an answer on the truth tells something about.
 
     A query that shares no type is answered on the public rows alone, and tells nothing. Where rows
-    are counted or must be neighbours, every row matters, and so does every private pattern.
+    are counted or must be neighbours, every row matters, and so does every private pattern. Decoys
+    withhold whole slots, so there any row tells.
     """
-    if sees_every_row(question.pattern):
-        return list(terms.guarded)
     asked = set(question.pattern.events)
-    return [name for name in terms.guarded if not asked.isdisjoint(plan.pattern(name).events)]
+    return [
+        name
+        for name, one in terms.guarded.items()
+        if one.mechanism == "decoy-windows"
+        or sees_every_row(question.pattern)
+        or not asked.isdisjoint(plan.pattern(name).events)
+    ]
 
 
 def sees_every_row(pattern: Pattern) -> bool:

@@ -24,6 +24,7 @@ def warnings(plan: Plan) -> Iterator[Fault]:
         yield from _sampled_source(plan, terms)
         yield from _large_budgets(plan, terms)
         yield from _shared_types(plan, terms)
+        yield from _skipped_matches(plan, terms)
         yield from _nothing_to_tell(plan, terms)
     yield from _questions(plan)
 
@@ -88,6 +89,18 @@ def _shared_types(plan: Plan, terms: Terms) -> Iterator[Fault]:
                     f"has {own} types, but shares some with {listed(others)}: one draw on all "
                     f"{len(group.types)} types with epsilon {group.epsilon:g}, so the truth shows "
                     "less often",
+                )
+
+
+def _skipped_matches(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    for name in terms.by("decoy-windows"):
+        pattern = plan.pattern(name)
+        for key, value in (("skip", pattern.skip), ("preset", pattern.preset)):
+            if value is not None and str(value) not in ("no_skip", "all"):
+                yield plan.patterns[name].warning(
+                    (key,),
+                    f"is {value}, which decoy-windows leaves aside: every match must be hidden, "
+                    "or the next one gives it away",
                 )
 
 

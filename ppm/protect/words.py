@@ -47,7 +47,7 @@ def promise(plan: Plan, terms: Terms, one: Guarantee) -> str:
         text = (
             f"One-sided epsilon = {number(one.slot)} computational differential privacy per "
             f"subject and {slot} slot for {one.pattern}: it hides that the pattern happened, not "
-            "that it did not. Slots before and after are true."
+            "that it did not. Slots that are shown are true, but for column rules."
         )
     else:
         text = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ppm.errors import Fault, did_you_mean
 from ppm.protect.plan import Plan
 from ppm.protect.terms import ColumnTerm
-from ppm.spec.columns import Category, Drop, columns_of_rule
+from ppm.spec.columns import Category, Drop
 from ppm.spec.document import Path
 from ppm.spec.expression.declared import Condition
 from ppm.spec.expression.functions import Kind
@@ -117,13 +117,6 @@ def _rule_faults(term: ColumnTerm, policy: Declared[Policy]) -> Iterator[Fault]:
         place = (*term.place, "where")
         for where, sentence in _condition_faults(scope, place, policy.spec):
             yield policy.fault(where, sentence)
-        own = sorted(scope.columns & set(columns_of_rule(term.rule)))
-        if own and term.rule.guarantee != "none":
-            yield policy.fault(
-                place,
-                f"reads {' and '.join(own)}, which the rule protects: it hides where inside, not "
-                "whether; choose rows by other columns, or say guarantee: none",
-            )
 
 
 def _needs(term: ColumnTerm) -> tuple[Kind, ...]:

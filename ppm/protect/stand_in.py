@@ -49,7 +49,7 @@ def _faults_of_one(
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError):
         yield home.fault(place, "has values that do not fit the columns that the policy declares")
         return
-    for other, event in types.items():
+    for other, event in {**types, name: home.spec.events[name]}.items():
         try:
             matches = evaluate(event.where.tree, rows, zones=stream.zones, timezone=stream.timezone)
         except (BindingError, ExpressionError):

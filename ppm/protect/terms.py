@@ -88,7 +88,8 @@ def _ancestors(
                 )
             return None
         if parent in seen:
-            if parent == name:
+            # Every member of a circle finds it; one of them tells.
+            if parent == name == min(seen):
                 circle = " -> ".join([*seen, parent])
                 faults.append(
                     policy.fault((*place, "extends"), f"goes round in a circle: {circle}")

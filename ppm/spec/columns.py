@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from ppm.errors import listed
 from ppm.spec.base import Refusal, Spec
 from ppm.spec.expression.declared import Predicate
 from ppm.spec.values import Distance, Duration
@@ -28,9 +29,13 @@ class _NoisyRule(_Rule):
     @model_validator(mode="after")
     def _does_not_choose_rows_by_what_it_hides(self) -> Self:
         protected = columns_of_rule(self) if isinstance(self, Laplace | Category | Geo) else ()
-        if self.where is not None and not self.where.columns.isdisjoint(protected):
-            read = ", ".join(column for column in protected if column in self.where.columns)
-            raise Refusal.at(("where",), f"reads {read}, which the rule is there to hide")
+        own = sorted(self.where.columns.intersection(protected)) if self.where else []
+        if own and self.guarantee != "none":
+            raise Refusal.at(
+                ("where",),
+                f"reads {listed(own)}, which the rule protects: it hides where inside, not "
+                "whether; choose rows by other columns, or say guarantee: none",
+            )
         return self
 
     @property

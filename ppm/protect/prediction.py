@@ -63,7 +63,7 @@ def predict(plan: Plan, question: Question) -> Prediction:
     if dropped:
         return Prediction(question, None, f"cannot be asked: it reads {dropped}, which is dropped")
     if noisy:
-        return Prediction(question, None, f"not predicted: it reads {noisy}, which is noisy")
+        return Prediction(question, None, f"not predicted: it reads {noisy}, which is changed")
     return _released(plan, terms, question, spending)
 
 

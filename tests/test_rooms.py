@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import ppm
+
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "ppm").rglob("*.py"))
 
@@ -266,6 +268,13 @@ import ppm
 assert settings() == before, "importing ppm changed warnings filters or log handlers"
 """
     )
+
+
+def test_every_public_name_is_found_where_it_is_said_to_be() -> None:
+    for name in ppm.__all__:
+        assert getattr(ppm, name).__module__.startswith("ppm.")
+    with pytest.raises(AttributeError, match="no attribute 'chek'"):
+        getattr(ppm, "chek")  # noqa: B009
 
 
 def test_the_public_names_are_exactly_those_listed() -> None:

@@ -103,7 +103,7 @@ def _community(plan: Plan, terms: Terms) -> CommunityPromise:
             for one in guarantees(plan, terms)
         ),
         all_patterns_slot=spending_of(plan, terms).of_all,
-        columns=tuple(column_promise(term) for term in terms.columns),
+        columns=tuple(column_promise(term) for term in terms.columns if terms.releases_rows),
         delay=delay(plan, terms),
         uses=_uses(plan, terms),
         not_covered=tuple(not_covered(plan, terms)),

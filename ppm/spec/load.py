@@ -96,16 +96,17 @@ def read_project(folder: str | FilePath) -> tuple[Project, list[Fault]]:
         return Project(str(root)), [Fault(f"{said} with ppm init")]
     faults: list[Fault] = []
     unread: set[str] = set()
-    return (
-        Project(
-            str(root),
-            patterns=_read_folder(root, "patterns", Pattern, faults, unread),
-            policies=_read_folder(root, "policies", Policy, faults, unread),
-            consumers=_read_folder(root, "consumers", Consumer, faults, unread),
-            unread=frozenset(unread),
-        ),
-        faults,
+    project = Project(
+        str(root),
+        patterns=_read_folder(root, "patterns", Pattern, faults, unread),
+        policies=_read_folder(root, "policies", Policy, faults, unread),
+        consumers=_read_folder(root, "consumers", Consumer, faults, unread),
+        unread=frozenset(unread),
     )
+    if not project.policies and not faults:
+        said = "policies/ holds no policy; a policy is a file such as policies/town.yaml"
+        faults.append(Fault(said))
+    return project, faults
 
 
 def _read_folder(

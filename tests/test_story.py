@@ -1,0 +1,81 @@
+"""The shipped project tells its story completely, and promises what the README says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ppm.protect.check import Checked, check_project
+from ppm.protect.explain import CommunityPromise, explain
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Checked:
+    return check_project(ROOT)
+
+
+def promise(shipped: Checked, community: str) -> CommunityPromise:
+    (only,) = explain(shipped.plans["follow-marvin"], community=community).communities
+    return only
+
+
+def test_the_story_has_no_faults_and_one_warning_that_is_meant(shipped: Checked) -> None:
+    assert shipped.errors == ()
+    (warning,) = shipped.warnings
+    assert "communities.family sees clinic-visit, job-interview and night-away" in warning.message
+
+
+def test_every_mechanism_is_told(shipped: Checked) -> None:
+    used = {
+        one.mechanism
+        for plan in shipped.plans.values()
+        for terms in plan.terms.values()
+        for one in terms.guarded.values()
+    }
+    assert used == {"response", "joint-response", "decoy-windows", "answers"}
+
+
+def test_every_community_has_a_consumer(shipped: Checked) -> None:
+    for plan in shipped.plans.values():
+        for community in plan.terms:
+            assert plan.asked_in(community), f"nobody reads {plan.policy.name}, {community}"
+
+
+@pytest.mark.parametrize(
+    ("community", "match", "delay"),
+    [
+        ("family", None, "12 min to 1 h 12 min"),
+        ("colleagues", 3.0, "8 h 2 min to 9 h 2 min"),
+        ("running-club", 0.0, "2 min after the end"),
+        ("public", 1.5, "8 h 2 min to 9 h 2 min"),
+    ],
+)
+def test_the_table_of_the_readme_is_true(
+    shipped: Checked, community: str, match: float | None, delay: str
+) -> None:
+    found = promise(shipped, community)
+    visit = {one.pattern: one.numbers.match for one in found.patterns}.get("clinic-visit")
+    assert visit == match
+    assert delay in found.delay
+
+
+def test_the_running_club_gets_exact_kilometres(shipped: Checked) -> None:
+    uses = {use.query: use for use in promise(shipped, "running-club").uses}
+    assert uses["weekly-distance"].reason == "exact: it is a function of public rows"
+    assert uses["early-bird"].quality is not None
+    assert uses["early-bird"].quality.recall < 0.8
+
+
+def test_every_minimum_of_the_story_is_reached(shipped: Checked) -> None:
+    judged = [
+        use
+        for plan in shipped.plans.values()
+        for community in explain(plan).communities
+        for use in community.uses
+        if use.reaches_minimum is not None
+    ]
+    assert len(judged) >= 4
+    assert all(use.reaches_minimum for use in judged)

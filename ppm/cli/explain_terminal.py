@@ -1,0 +1,120 @@
+"""A policy's promise on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
+
+from ppm.cli.numbers import match_text, numbers_stand_for, remark, rows_text, share, together_text
+from ppm.cli.output import INDENT, Column, Row, say, say_list, show_table
+from ppm.protect.explain import CommunityPromise, Explanation, PatternPromise, Use
+from ppm.protect.words import number
+
+PATTERNS = (
+    Column("pattern"),
+    Column("mechanism"),
+    Column("a slot", is_number=True),
+    Column("one match", is_number=True),
+    Column("a day", is_number=True),
+    Column("a horizon", is_number=True),
+    Column("together", is_number=True),
+)
+USES = (
+    Column("query"),
+    Column("asks"),
+    Column("recall", is_number=True),
+    Column("precision", is_number=True),
+    Column("Q", is_number=True),
+    Column("minimum"),
+)
+
+
+def show(out: Console, promise: Explanation) -> None:
+    """The whole promise, community by community."""
+    say(out, Text.assemble((promise.policy, "bold"), f", version {promise.version}"), indent=0)
+    say(out, promise.meaning, indent=0)
+    for one in promise.communities:
+        out.print()
+        out.print(Rule(Text(one.community, "bold cyan"), align="left", style="cyan"))
+        _show_community(out, one)
+    out.print()
+    say(out, numbers_stand_for(promise), indent=0, style="dim")
+
+
+def _show_community(out: Console, one: CommunityPromise) -> None:
+    say(out, one.meaning)
+    say(out, rows_text(one))
+    _heading(out, "What it may learn, as epsilons")
+    if one.patterns:
+        show_table(out, PATTERNS, [_pattern_row(pattern) for pattern in one.patterns])
+        if len(one.patterns) > 1:
+            say(out, f"All private patterns at once: {number(one.all_patterns_slot)} a slot.")
+        for pattern in one.patterns:
+            _show_pattern(out, pattern)
+    else:
+        say(out, "Every pattern: this community is kept from none.")
+    if one.columns:
+        _heading(out, "What happens to columns")
+        say_list(out, one.columns)
+    if one.uses:
+        _heading(out, "What consumers may expect")
+        show_table(out, USES, [*_use_rows(out, one.uses)])
+    _heading(out, "Not covered", style="dim")
+    say_list(out, one.not_covered, style="dim")
+
+
+def _heading(out: Console, text: str, *, style: str = "bold") -> None:
+    out.print()
+    say(out, Text(text, style))
+
+
+def _show_pattern(out: Console, one: PatternPromise) -> None:
+    out.print()
+    say(out, Text.assemble((one.pattern, "bold"), "  ", (one.sequence, "cyan")))
+    say(out, one.meaning, indent=2 * INDENT, style="italic")
+    say(out, one.words, indent=2 * INDENT)
+
+
+def _pattern_row(one: PatternPromise) -> Row:
+    numbers = one.numbers
+    return Row(
+        (
+            Text(one.pattern, "bold"),
+            Text(numbers.mechanism),
+            Text(number(numbers.slot)),
+            Text(match_text(numbers)),
+            Text(number(numbers.day)),
+            Text("" if numbers.horizon is None else number(numbers.horizon)),
+            Text(together_text(numbers), "red" if numbers.together.raw else ""),
+        )
+    )
+
+
+def _use_rows(out: Console, uses: Iterable[Use]) -> Iterator[Row | Text]:
+    consumer = None
+    for use in uses:
+        if use.consumer != consumer:
+            consumer = use.consumer
+            yield Text.assemble((use.consumer, "bold"), (f", {use.model}", "dim"))
+        quality = use.quality
+        yield Row(
+            (
+                Text(f"  {use.query}"),
+                Text(use.asks),
+                Text("" if quality is None else share(quality.recall)),
+                Text("" if quality is None else share(quality.precision)),
+                Text("" if quality is None else share(quality.q)),
+                _minimum(out, use.reaches_minimum),
+            ),
+            note=remark(use),
+        )
+
+
+def _minimum(out: Console, is_reached: bool | None) -> Text:
+    if is_reached is None:
+        return Text()
+    yes, no = ("yes", "no") if out.options.ascii_only else ("✓", "✗")
+    return Text(yes, "green") if is_reached else Text(no, "bold red")

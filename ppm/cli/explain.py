@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ppm.errors import Fault
     from ppm.protect.check import Checked
 
 
@@ -50,7 +49,7 @@ def explain(
     if file is None and name not in checked.plans and name not in checked.project.unread:
         hint = did_you_mean(name, sorted(checked.plans))
         raise PpmError(f"{name} is not a policy of {folder / 'policies'}{hint}")
-    errors = _errors_of(name, checked)
+    errors = checked.errors_of(name)
     if errors:
         show_faults(console(stderr=True), from_here(errors, folder))
         raise typer.Exit(1)
@@ -90,28 +89,3 @@ def _name_of(file: str, checked: Checked) -> str:
     """What the file declares; what it is called itself, if it cannot be read."""
     declared = checked.project.policies.values()
     return next((one.spec.name for one in declared if one.document.file == file), file)
-
-
-def _errors_of(name: str, checked: Checked) -> list[Fault]:
-    """The errors of a policy and of everything that it uses.
-
-    A pattern or consumer that cannot be read may be one that it uses.
-    """
-    project = checked.project
-    readers = [one for one in project.consumers.values() if one.spec.policy == name]
-    asked = [query.pattern for one in readers for query in one.spec.queries]
-    used = {one.document.file for one in readers}
-    used |= {one.document.file for key, one in project.patterns.items() if key in asked}
-    others = {one.document.file for one in project.patterns.values()}
-    others |= {one.document.file for one in project.policies.values()}
-    others |= {one.document.file for one in project.consumers.values()}
-    if name in checked.plans:
-        plan = checked.plans[name]
-        used |= {plan.declared.document.file}
-        used |= {one.document.file for one in plan.patterns.values()}
-        others |= {fault.file for fault in checked.errors if fault.file and _is_policy(fault.file)}
-    return [fault for fault in checked.errors if fault.file in used or fault.file not in others]
-
-
-def _is_policy(file: str) -> bool:
-    return file.startswith("policies/")

@@ -35,7 +35,7 @@ def _community(one: CommunityPromise) -> Iterator[str]:
     yield _paragraph(rows_text(one))
     yield "### What it may learn"
     if one.patterns:
-        yield _patterns(one.patterns)
+        yield _patterns(one.patterns, one.horizon)
         if len(one.patterns) > 1:
             yield f"All private patterns at once: {number(one.all_patterns_slot)} per slot."
         yield from (_promise(pattern) for pattern in one.patterns)
@@ -47,21 +47,21 @@ def _community(one: CommunityPromise) -> Iterator[str]:
     if one.uses:
         yield "### What consumers may expect"
         yield _uses(one.uses)
-    yield "### What is not covered"
-    yield _list(one.not_covered)
+    if one.not_covered:
+        yield "### What is not covered"
+        yield _list(one.not_covered)
 
 
-def _patterns(patterns: Sequence[PatternPromise]) -> str:
-    has_horizon = any(one.numbers.horizon is not None for one in patterns)
+def _patterns(patterns: Sequence[PatternPromise], horizon: str | None) -> str:
     titles = ["pattern", "mechanism", "epsilon per slot", "one match", "a day"]
-    titles += ["a horizon"] if has_horizon else []
+    titles += [f"over {horizon}"] if horizon else []
     titles += ["if communities compare notes"]
     rows = []
     for one in patterns:
         numbers = one.numbers
         row = [one.pattern, numbers.mechanism, number(numbers.slot)]
         row += [match_text(numbers), number(numbers.day)]
-        if has_horizon:
+        if horizon:
             row.append(NOTHING if numbers.horizon is None else number(numbers.horizon))
         rows.append([*row, together_text(numbers)])
     return _table(titles, rows)
@@ -76,8 +76,7 @@ def _promise(one: PatternPromise) -> str:
 
 def _uses(uses: Sequence[Use]) -> str:
     titles = ["consumer", "model", "query", "asks", "recall", "precision", "Q"]
-    titles += ["minimum reached", "because"]
-    said = {None: NOTHING, True: "yes", False: "no"}
+    titles += ["minimum", "because"]
     return _table(
         titles,
         [
@@ -87,12 +86,17 @@ def _uses(uses: Sequence[Use]) -> str:
                 use.query,
                 use.asks,
                 *_quality(use),
-                said[use.reaches_minimum],
+                _minimum(use),
                 remark(use),
             ]
             for use in uses
         ],
     )
+
+
+def _minimum(use: Use) -> str:
+    said = {None: "", True: " (reached)", False: " (missed)"}
+    return f"{use.minimum}{said[use.reaches_minimum]}" if use.minimum else NOTHING
 
 
 def _quality(use: Use) -> list[str]:

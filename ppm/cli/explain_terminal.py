@@ -13,15 +13,6 @@ from ppm.cli.output import INDENT, Column, Row, say, say_list, show_table
 from ppm.protect.explain import CommunityPromise, Explanation, PatternPromise, Use
 from ppm.protect.words import number
 
-PATTERNS = (
-    Column("pattern"),
-    Column("mechanism"),
-    Column("a slot", is_number=True),
-    Column("one match", is_number=True),
-    Column("a day", is_number=True),
-    Column("a horizon", is_number=True),
-    Column("together", is_number=True),
-)
 USES = (
     Column("query"),
     Column("asks"),
@@ -30,6 +21,18 @@ USES = (
     Column("Q", is_number=True),
     Column("minimum"),
 )
+
+
+def _pattern_columns(horizon: str | None) -> tuple[Column, ...]:
+    return (
+        Column("pattern"),
+        Column("mechanism"),
+        Column("a slot", is_number=True),
+        Column("one match", is_number=True),
+        Column("a day", is_number=True),
+        Column(f"over {horizon}", is_number=True),
+        Column("together", is_number=True),
+    )
 
 
 def show(out: Console, promise: Explanation) -> None:
@@ -49,7 +52,8 @@ def _show_community(out: Console, one: CommunityPromise) -> None:
     say(out, rows_text(one))
     _heading(out, "What it may learn, as epsilons")
     if one.patterns:
-        show_table(out, PATTERNS, [_pattern_row(pattern) for pattern in one.patterns])
+        columns = _pattern_columns(one.horizon)
+        show_table(out, columns, [_pattern_row(pattern) for pattern in one.patterns])
         if len(one.patterns) > 1:
             say(out, f"All private patterns at once: {number(one.all_patterns_slot)} a slot.")
         for pattern in one.patterns:
@@ -62,8 +66,9 @@ def _show_community(out: Console, one: CommunityPromise) -> None:
     if one.uses:
         _heading(out, "What consumers may expect")
         show_table(out, USES, [*_use_rows(out, one.uses)])
-    _heading(out, "Not covered", style="dim")
-    say_list(out, one.not_covered, style="dim")
+    if one.not_covered:
+        _heading(out, "Not covered", style="dim")
+        say_list(out, one.not_covered, style="dim")
 
 
 def _heading(out: Console, text: str, *, style: str = "bold") -> None:
@@ -107,14 +112,16 @@ def _use_rows(out: Console, uses: Iterable[Use]) -> Iterator[Row | Text]:
                 Text("" if quality is None else share(quality.recall)),
                 Text("" if quality is None else share(quality.precision)),
                 Text("" if quality is None else share(quality.q)),
-                _minimum(out, use.reaches_minimum),
+                _minimum(out, use),
             ),
             note=remark(use),
         )
 
 
-def _minimum(out: Console, is_reached: bool | None) -> Text:
-    if is_reached is None:
-        return Text()
-    yes, no = ("yes", "no") if out.options.ascii_only else ("✓", "✗")
-    return Text(yes, "green") if is_reached else Text(no, "bold red")
+def _minimum(out: Console, use: Use) -> Text:
+    least = use.minimum or ""
+    if use.reaches_minimum is None:
+        return Text(least)
+    yes, no = ("reached", "missed") if out.options.ascii_only else ("✓", "✗")
+    mark = (yes, "green") if use.reaches_minimum else (no, "bold red")
+    return Text.assemble(f"{least} ", mark)

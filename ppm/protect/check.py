@@ -30,6 +30,26 @@ class Checked:
         """What keeps the project from running."""
         return tuple(fault for fault in self.faults if not fault.is_warning)
 
+    def errors_of(self, policy: str) -> tuple[Fault, ...]:
+        """What keeps one policy from running: its own errors, and those of what it uses.
+
+        A file that cannot be read may be one that it uses.
+        """
+        plan = self.plans.get(policy)
+        used: set[str] = set()
+        if plan is not None:
+            readers = [one for one in self.project.consumers.values() if one.spec.policy == policy]
+            used = {plan.declared.document.file}
+            used |= {home.document.file for home in plan.patterns.values()}
+            used |= {home.document.file for home in readers}
+            used |= {question.home.document.file for question in plan.questions}
+
+        def concerns(file: str | None) -> bool:
+            another_policy = plan is not None and (file or "").startswith("policies/")
+            return file in used or (file not in self.project.files and not another_policy)
+
+        return tuple(fault for fault in self.errors if concerns(fault.file))
+
     @property
     def warnings(self) -> tuple[Fault, ...]:
         """What may be meant, but should not go unseen."""

@@ -12,6 +12,7 @@ from ppm.protect.prediction import predict
 from ppm.protect.spending import spending_of
 from ppm.protect.terms import Terms
 from ppm.protect.words import column_promise, delay, not_covered, promise
+from ppm.spec.consumer import Quality as Minimum
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Use:
     quality: Quality | None
     deviation: float | None
     reason: str
+    minimum: str | None
+    """What the consumer needs at least."""
     reaches_minimum: bool | None
     """None if no minimum was declared, or nothing is predicted."""
 
@@ -52,6 +55,8 @@ class CommunityPromise:
     all_patterns_slot: float
     """What a change of one slot costs, in rows of all private types at once."""
     columns: tuple[str, ...]
+    horizon: str | None
+    """The time over which a budget is declared, if there is one."""
     delay: str
     uses: tuple[Use, ...]
     not_covered: tuple[str, ...]
@@ -104,6 +109,7 @@ def _community(plan: Plan, terms: Terms) -> CommunityPromise:
         ),
         all_patterns_slot=spending_of(plan, terms).of_all,
         columns=tuple(column_promise(term) for term in terms.columns if terms.releases_rows),
+        horizon=None if terms.horizon is None else str(terms.horizon.over),
         delay=delay(plan, terms),
         uses=_uses(plan, terms),
         not_covered=tuple(not_covered(plan, terms)),
@@ -124,10 +130,18 @@ def _uses(plan: Plan, terms: Terms) -> tuple[Use, ...]:
                 quality=prediction.quality,
                 deviation=prediction.deviation,
                 reason=prediction.reason,
+                minimum=_least(question.query.minimum),
                 reaches_minimum=not prediction.shortfalls if judged else None,
             )
         )
     return tuple(found)
+
+
+def _least(minimum: Minimum | None) -> str | None:
+    if minimum is None:
+        return None
+    sides = {"recall": minimum.recall, "precision": minimum.precision, "Q": minimum.q}
+    return ", ".join(f"{name} {side:.0%}" for name, side in sides.items() if side is not None)
 
 
 def _one_line(text: str) -> str:

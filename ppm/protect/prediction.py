@@ -16,6 +16,7 @@ from ppm.dp.utility import (
     answer_quality,
     query_quality,
 )
+from ppm.errors import listed
 from ppm.protect.plan import Plan, Question
 from ppm.protect.spending import Spending, sees_every_row, slots_spanned, spending_of
 from ppm.protect.terms import Terms
@@ -59,11 +60,12 @@ def predict(plan: Plan, question: Question) -> Prediction:
     spending = spending_of(plan, terms)
     if question.is_answered_on_truth:
         return _answered(plan, question, spending)
-    dropped, noisy = _changed_columns(terms, question.pattern)
+    dropped, changed = _changed_columns(terms, question.pattern)
     if dropped:
-        return Prediction(question, None, f"cannot be asked: it reads {dropped}, which is dropped")
-    if noisy:
-        return Prediction(question, None, f"not predicted: it reads {noisy}, which is changed")
+        said = f"cannot be asked: it reads {_which(dropped)} dropped"
+        return Prediction(question, None, said)
+    if changed:
+        return Prediction(question, None, f"not predicted: it reads {_which(changed)} changed")
     return _released(plan, terms, question, spending)
 
 
@@ -117,7 +119,8 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
     channels = _channels(plan, terms, spending)
     touched = sorted(asked & {one for channel in channels for one in channel.types})
     if touched:
-        reason = f"noise on {', '.join(touched)}"
+        noise = f"noise on {', '.join(touched)}"
+        reason = noise if spending.decoys is None else f"{noise}; {reason}"
     quality = query_quality(
         asked,
         channels,
@@ -150,7 +153,11 @@ def required_types(pattern: Pattern) -> frozenset[str] | None:
     return frozenset(types) if plain and len(set(types)) == len(types) else None
 
 
-def _changed_columns(terms: Terms, pattern: Pattern) -> tuple[str, str]:
+def _which(columns: list[str]) -> str:
+    return f"{listed(columns)}, which {'is' if len(columns) == 1 else 'are'}"
+
+
+def _changed_columns(terms: Terms, pattern: Pattern) -> tuple[list[str], list[str]]:
     """The columns that a query reads and the community does not see as they are."""
     rules = {
         column: term.rule.rule
@@ -158,8 +165,8 @@ def _changed_columns(terms: Terms, pattern: Pattern) -> tuple[str, str]:
         for term in terms.rules_on(column)
     }
     dropped = [column for column, rule in rules.items() if rule == "drop"]
-    noisy = [column for column, rule in rules.items() if rule != "drop"]
-    return ", ".join(dropped), ", ".join(noisy)
+    changed = [column for column, rule in rules.items() if rule != "drop"]
+    return dropped, changed
 
 
 def _prior(plan: Plan, asked: frozenset[str]) -> Prior | None:

@@ -41,7 +41,7 @@ def _raw_access(plan: Plan) -> Iterator[Fault]:
 
 
 def _without_guarantee(plan: Plan, terms: Terms) -> Iterator[Fault]:
-    for term in terms.columns:
+    for term in terms.columns if terms.releases_rows else ():
         if term.rule.guarantee == "none":
             sentence = f"says guarantee: none; what it does in {terms.community} is not proven"
             yield plan.declared.warning(term.place, sentence)

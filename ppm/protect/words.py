@@ -15,6 +15,14 @@ from ppm.spec.columns import Category, Drop, Geo, Laplace, Snap
 _UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000}
 
 
+_WITHHELD = {
+    "response": "rows of its types are withheld",
+    "joint-response": "rows of its types are withheld",
+    "decoy-windows": "every slot is withheld",
+    "answers": "queries that touch it are not answered",
+}
+
+
 def number(value: float) -> str:
     """A number as people read it.
 
@@ -71,7 +79,7 @@ def _longer(one: Guarantee, terms: Terms) -> Iterator[str]:
     if one.horizon is not None and terms.horizon is not None and one.paid_slots is not None:
         yield (
             f"Over {terms.horizon.over}: {number(one.horizon)}; the first "
-            f"{counted(one.paid_slots, 'slot')} are released, then rows of its types are withheld."
+            f"{counted(one.paid_slots, 'slot')} are released, then {_WITHHELD[one.mechanism]}."
         )
 
 
@@ -144,6 +152,8 @@ def delay(plan: Plan, terms: Terms) -> str:
 
 def not_covered(plan: Plan, terms: Terms) -> Iterator[str]:
     """What stays outside every promise of a community."""
+    if not terms.guarded and not terms.columns:
+        return
     mechanisms = {one.mechanism for one in terms.guarded.values()}
     if mechanisms & {"response", "joint-response", "answers"}:
         yield "other event types and their times"

@@ -211,13 +211,16 @@ def _windows(stages: tuple[Stage, ...], within: Duration | None) -> Found:
 def _open_ends(stages: tuple[Stage, ...], place: Place) -> Iterator[Place]:
     """Absences that a match can end with, and that nothing ever decides."""
     for position in reversed(range(len(stages))):
-        stage, here = stages[position], (*place, position)
-        if stage.contiguity == "not_followed_by" and stage.lasting is None:
-            yield here
-        if stage.group is not None:
-            yield from _open_ends(stage.group, (*here, "group"))
-        for key, members in (("any_of", stage.any_of), ("all_of", stage.all_of)):
-            for number, member in enumerate(members or ()):
-                yield from _open_ends((member,), (*here, key, number))
-        if _must_occur(stage):
+        yield from _open_end(stages[position], (*place, position))
+        if _must_occur(stages[position]):
             return
+
+
+def _open_end(stage: Stage, here: Place) -> Iterator[Place]:
+    if stage.contiguity == "not_followed_by" and stage.lasting is None:
+        yield here
+    if stage.group is not None:
+        yield from _open_ends(stage.group, (*here, "group"))
+    for key, members in (("any_of", stage.any_of), ("all_of", stage.all_of)):
+        for position, member in enumerate(members or ()):
+            yield from _open_end(member, (*here, key, position))

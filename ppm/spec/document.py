@@ -23,7 +23,7 @@ MAX_VALUES = 20_000
 
 Path = tuple[str | int, ...]
 
-_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,30})")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]{0,30})(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 

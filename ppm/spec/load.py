@@ -59,6 +59,17 @@ class Project:
     unread: frozenset[str] = frozenset()
     """Names of what could not be read, which other files may name rightly."""
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that were read."""
+        return frozenset(
+            [
+                *(one.document.file for one in self.patterns.values()),
+                *(one.document.file for one in self.policies.values()),
+                *(one.document.file for one in self.consumers.values()),
+            ]
+        )
+
 
 def parse(text: bytes | str, model: type[Kind], *, file: str) -> Declared[Kind]:
     """Read one declaration, or raise a `SpecError` with every fault of the file.

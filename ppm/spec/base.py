@@ -20,9 +20,7 @@ Text = Annotated[str, Field(max_length=4_000)]
 class Spec(BaseModel):
     """A declaration. The type that a user configures is not the type that runs."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, populate_by_name=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     noun: ClassVar[str]
     """What messages call it."""

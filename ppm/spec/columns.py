@@ -10,7 +10,7 @@ from ppm.errors import listed
 from ppm.spec.base import Refusal, Spec
 from ppm.spec.expression.declared import Predicate
 from ppm.spec.values import Distance, Duration
-from ppm.spec.zone import Latitude, Longitude
+from ppm.spec.zone import Latitude, Longitude, Point
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=255)]
 Epsilon = Annotated[float, Field(gt=0, le=1_000)]
@@ -51,6 +51,7 @@ class Drop(_Rule):
 
     rule: Literal["drop"]
     column: ColumnName
+    """The column that it changes."""
 
 
 class Snap(_Rule):
@@ -60,7 +61,9 @@ class Snap(_Rule):
 
     rule: Literal["snap"]
     column: ColumnName
+    """The column that it changes."""
     grid: Annotated[float, Field(gt=0)]
+    """The distance between two points of the grid."""
 
 
 class Laplace(_NoisyRule):
@@ -70,9 +73,13 @@ class Laplace(_NoisyRule):
 
     rule: Literal["laplace"]
     column: ColumnName
+    """The column that it changes."""
     epsilon: Epsilon
+    """What each row costs."""
     lower: float
+    """Public bound: smaller values count as this one."""
     upper: float
+    """Public bound: larger values count as this one."""
     missing: float
     """What null and NaN become; a public value between the bounds."""
 
@@ -97,8 +104,11 @@ class Category(_NoisyRule):
 
     rule: Literal["category"]
     column: ColumnName
+    """The column that it changes."""
     epsilon: Epsilon
+    """What each row costs."""
     values: Annotated[tuple[str, ...], Field(strict=False, min_length=1, max_length=1_000)]
+    """The values that are told apart."""
     other: str
     """What null and every value outside the list become."""
 
@@ -122,9 +132,13 @@ class Area(Spec):
     noun: ClassVar[str] = "area"
 
     south: Latitude
+    """Its southern edge, in degrees."""
     west: Longitude
+    """Its western edge, in degrees."""
     north: Latitude
+    """Its northern edge, in degrees."""
     east: Longitude
+    """Its eastern edge, in degrees."""
 
     @model_validator(mode="after")
     def _is_a_box(self) -> Self:
@@ -144,29 +158,30 @@ class Geo(_NoisyRule):
 
     rule: Literal["geo"]
     latitude: ColumnName
+    """The column with the latitude, in degrees."""
     longitude: ColumnName
+    """The column with the longitude, in degrees."""
     level: Epsilon
     """How much may be learnt about two places that are `radius` apart; ln 4 is about 1.386."""
     radius: Distance
+    """How far apart two places may be that look alike."""
     grid: Distance
     """Positions are released on a grid of this size."""
     area: Area
+    """Where released positions can be; others move to its edge."""
     epoch: Duration
     """Within an epoch, the same place gets the same noise, so that it cannot be averaged away."""
-    missing: dict[Literal["latitude", "longitude"], float] | None = None
-    """Where rows without a position are put; they are withheld if nothing is said."""
+    missing: Point
+    """Where rows without a position are put: a public place inside the area."""
 
     @model_validator(mode="after")
     def _puts_rows_into_the_area(self) -> Self:
         if self.latitude == self.longitude:
             raise Refusal.at(("longitude",), f"is {self.longitude}, like latitude")
-        if self.missing is None:
-            return self
-        if len(self.missing) < 2:
-            raise Refusal.at(("missing",), "needs both latitude and longitude")
+        latitude, longitude = self.missing
         if not (
-            self.area.south <= self.missing["latitude"] <= self.area.north
-            and self.area.west <= self.missing["longitude"] <= self.area.east
+            self.area.south <= latitude <= self.area.north
+            and self.area.west <= longitude <= self.area.east
         ):
             raise Refusal.at(("missing",), "lies outside area; rows are released inside it")
         return self

@@ -38,7 +38,9 @@ class Query(Spec):
     noun: ClassVar[str] = "query"
 
     name: Name
+    """What answers and reports call it."""
     doc: Text = ""
+    """What it is for, for people."""
     pattern: Annotated[
         Annotated[Name, Tag("name")] | Annotated[Pattern, Tag("pattern")],
         Discriminator(lambda written: "name" if isinstance(written, str) else "pattern"),
@@ -54,6 +56,7 @@ class Query(Spec):
     preference: Share = 0.5
     """1 wants precision only, 0 wants recall only."""
     minimum: Quality | None = None
+    """What answers must reach to be of use."""
 
     @model_validator(mode="after")
     def _caps_counts(self) -> Self:
@@ -70,12 +73,16 @@ class Consumer(Declaration):
     noun: ClassVar[str] = "consumer"
 
     doc: Text = ""
+    """Who asks and why, for people."""
     policy: Name
+    """The policy of policies/ whose stream it reads."""
     community: Name
+    """The community of that policy that it belongs to."""
     model: Literal["transparent", "opaque"]
     """transparent: ppm knows the queries, and spends budget where they need it. opaque: it does
     not; queries given here serve for predictions and evaluation only."""
     queries: Annotated[tuple[Query, ...], Field(strict=False, max_length=100)] = ()
+    """What it asks; needed by a transparent consumer."""
 
     @model_validator(mode="after")
     def _asks_what_it_may(self) -> Self:

@@ -73,6 +73,8 @@ def _sentences(detail: Mapping[str, Any], model: type[Spec]) -> Iterator[tuple[P
     match detail["type"]:
         case "extra_forbidden":
             yield path, _unknown_key(str(path[-1]), _models_at(model, path[:-1]))
+        case "missing" if isinstance(path[-1], int):
+            yield path[:-1], "needs two numbers, latitude and longitude"
         case "missing":
             return  # told by _missing_keys, all of one place in one sentence
         case "value_error" if path[-1:] == ("[key]",):
@@ -113,8 +115,8 @@ def _missing_keys(
 ) -> Iterator[tuple[Path, str]]:
     missing: dict[Path, list[str]] = {}
     for detail in details:
-        if detail["type"] == "missing":
-            *place, key = detail["loc"]
+        *place, key = detail["loc"] or ("",)
+        if detail["type"] == "missing" and isinstance(key, str):
             short = [s for m in _models_at(model, tuple(place)) for s in m.short_forms_of(str(key))]
             missing.setdefault(tuple(place), []).append(" or ".join([str(key), *short]))
     for path, keys in missing.items():

@@ -48,6 +48,7 @@ class Horizon(Spec):
     noun: ClassVar[str] = "horizon"
 
     over: Duration
+    """How long the budget must last."""
     epsilon: Epsilon
     """What may be learnt of one subject and pattern over that time."""
     then: Literal["withhold"]
@@ -60,6 +61,7 @@ class Community(Spec):
     noun: ClassVar[str] = "community"
 
     doc: Text = ""
+    """Who they are and what they may know, for people."""
     extends: Name | None = None
     """Another community whose rules hold here too, unless they are given anew."""
     protect: dict[Name, Protection] = Field(default_factory=dict)
@@ -81,9 +83,13 @@ class Defaults(Spec):
     noun: ClassVar[str] = "default"
 
     protect: dict[Name, Protection] = Field(default_factory=dict)
+    """The private patterns, and how each is protected."""
     columns: Many[ColumnRule] = ()
+    """Rules for single columns."""
     collusion: Collusion | None = None
+    """nested or independent; nested if nothing is said."""
     horizon: Horizon | None = None
+    """A budget over a longer time."""
 
 
 class Policy(Declaration):
@@ -94,8 +100,12 @@ class Policy(Declaration):
     version: Annotated[int, Field(ge=1, le=1_000_000)]
     """Counted up at each change: noise is drawn anew under a new version."""
     doc: Text = ""
+    """What it is for, for people."""
     stream: Stream
+    """Whose rows, when, in which slots."""
     defaults: Defaults = Defaults()
+    """What holds in every community, unless it is given anew there."""
     communities: Annotated[dict[Name, Community], Field(min_length=1, max_length=100)]
+    """Who reads, and what they may learn."""
     prior: Prior | None = None
     """Public or consented history, for predictions and for allocation."""

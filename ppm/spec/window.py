@@ -21,7 +21,9 @@ class TimeWindow(Spec):
 
     kind: Literal["time"]
     size: Duration
+    """How long a stretch is."""
     slide: Duration | None = None
+    """How far apart stretches start; `size` if nothing is said."""
 
     @model_validator(mode="after")
     def _leaves_no_gap(self) -> Self:
@@ -36,7 +38,9 @@ class CountWindow(Spec):
 
     kind: Literal["count"]
     size: Count
+    """How many rows a stretch has."""
     slide: Count | None = None
+    """How many rows apart stretches start; `size` if nothing is said."""
 
     @model_validator(mode="after")
     def _leaves_no_gap(self) -> Self:
@@ -51,6 +55,7 @@ class SessionWindow(Spec):
 
     kind: Literal["session"]
     gap: Duration
+    """A longer silence ends the stretch."""
 
 
 class DeltaWindow(Spec):
@@ -60,7 +65,9 @@ class DeltaWindow(Spec):
 
     kind: Literal["delta"]
     column: ColumnName
+    """The column that is watched."""
     by: Annotated[float, Field(gt=0)]
+    """How far it may move within a stretch."""
 
 
 class PunctuationWindow(Spec):
@@ -70,6 +77,7 @@ class PunctuationWindow(Spec):
 
     kind: Literal["punctuation"]
     closes: Predicate
+    """Which row ends the stretch."""
 
 
 Window = Annotated[

@@ -23,10 +23,13 @@ class Zone(Spec):
     noun: ClassVar[str] = "zone"
 
     center: Point | None = None
+    """Latitude and longitude of a circle's centre."""
     radius: Distance | None = None
+    """A circle's radius."""
     corners: Annotated[tuple[Point, ...], Field(strict=False, max_length=MOST_CORNERS)] | None = (
         None
     )
+    """A polygon's corners, each latitude and longitude, in order; the last joins the first."""
 
     @model_validator(mode="after")
     def _is_one_shape(self) -> Self:

@@ -124,9 +124,9 @@ def _geos(draw: st.DrawFn) -> Geo:
                 "grid": distances,
                 "area": st.just({"south": south, "west": west, "north": north, "east": east}),
                 "epoch": durations,
+                "missing": st.just([latitude, longitude]),
             },
             {
-                "missing": st.just({"latitude": latitude, "longitude": longitude}),
                 "where": predicates(),
                 "guarantee": st.just("none"),
             },

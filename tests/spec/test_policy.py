@@ -28,6 +28,7 @@ GEO = {
     "grid": "10 m",
     "area": AREA,
     "epoch": "1 d",
+    "missing": [59.5, 10.5],
 }
 LAPLACE = {
     "rule": "laplace",
@@ -238,17 +239,17 @@ RULES = [
         id="one column for both axes",
     ),
     pytest.param(
-        in_rule(GEO, missing={"latitude": 59.5}),
-        [f"{HERE}.missing needs both latitude and longitude"],
+        in_rule(GEO, missing=[59.5]),
+        [f"{HERE}.missing needs two numbers, latitude and longitude"],
         id="half a position",
     ),
     pytest.param(
-        in_rule(GEO, missing={}),
-        [f"{HERE}.missing needs both latitude and longitude"],
+        in_rule(GEO, missing=None),
+        [f"{HERE}.missing is nothing; a list is needed"],
         id="no position",
     ),
     pytest.param(
-        in_rule(GEO, missing={"latitude": 1, "longitude": 1}),
+        in_rule(GEO, missing=[1, 1]),
         [f"{HERE}.missing lies outside area; rows are released inside it"],
         id="a position outside the area",
     ),
@@ -328,9 +329,7 @@ def test_a_policy_is_refused(declared: dict[str, Any], messages: list[str]) -> N
         pytest.param(lambda x: in_rule(LAPLACE, missing=x), id="missing"),
         pytest.param(lambda x: in_rule(GEO, level=x), id="level"),
         pytest.param(lambda x: in_rule(GEO, area=AREA | {"north": x}), id="area"),
-        pytest.param(
-            lambda x: in_rule(GEO, missing={"latitude": x, "longitude": 10.5}), id="place"
-        ),
+        pytest.param(lambda x: in_rule(GEO, missing=[x, 10.5]), id="place"),
         pytest.param(lambda x: in_rule({"rule": "snap", "column": "x"}, grid=x), id="grid"),
         pytest.param(lambda x: in_zone(center=[x, 10], radius="1 m"), id="center"),
         pytest.param(lambda x: in_zone(corners=[[1, x], [2, 2], [3, 3]]), id="corners"),
@@ -371,5 +370,5 @@ def test_a_rule_without_guarantee_may_choose_by_what_it_hides() -> None:
 
 
 def test_a_rule_accepts_a_public_place_inside_its_area() -> None:
-    rule = in_rule(GEO, missing={"latitude": 59.5, "longitude": 10.5}, where="speed > 1")
+    rule = in_rule(GEO, missing=[59.5, 10.5], where="speed > 1")
     assert policy(**rule).defaults.columns[0].rule == "geo"

@@ -156,7 +156,7 @@ class _Composer:
             raise _Refused(f"the anchor &{event.anchor} is given twice", line)
         tag = getattr(event, "tag", None)
         if tag is not None:
-            raise _Refused(f"the tag {_short(tag)} is not used here; remove it", line)
+            raise _Refused(f"the tag {_short(_tag_text(tag))} is not used here; remove it", line)
         node = Node(line, None)
         if event.anchor is not None:
             self.anchors[event.anchor] = node
@@ -255,6 +255,10 @@ def _plain(node: Node) -> Any:
     if isinstance(node.value, list):
         return [_plain(child) for child in node.value]
     return node.value
+
+
+def _tag_text(tag: str) -> str:
+    return tag.replace("tag:yaml.org,2002:", "!!", 1)
 
 
 def _at(event: yaml.Event) -> int:

@@ -28,7 +28,20 @@ from ppm.spec.expression.nodes import (
 
 Nodes: TypeAlias = st.SearchStrategy[Node]
 
-COLUMNS = ("x", "lat", "Speed_2", "a b", "größe", "1st", "select", "timestamp", "it's", "a`b")
+COLUMNS = (
+    "x",
+    "lat",
+    "Speed_2",
+    "a b",
+    "größe",
+    "1st",
+    "select",
+    "values",
+    "if",
+    "timestamp",
+    "it's",
+    "a`b",
+)
 ZONES = ("home", "clinic-2")
 _MICROS = 1_000_000
 _FIRST, _LAST = -62_135_596_800 * _MICROS, 253_402_300_800 * _MICROS - 1

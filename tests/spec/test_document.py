@@ -102,12 +102,12 @@ def test_a_word_in_quotes_is_text(word: str) -> None:
         ),
         pytest.param(
             "a: !!str 1",
-            "x.yaml:1: the tag tag:yaml.org,2002:str is not used here; remove it",
+            "x.yaml:1: the tag !!str is not used here; remove it",
             id="a tag",
         ),
         pytest.param(
             "a: !!python/name:os.system x",
-            "x.yaml:1: the tag tag:yaml.org,2002:python/name:os.system is not used here; remove it",
+            "x.yaml:1: the tag !!python/name:os.system is not used here; remove it",
             id="a tag that would run a program",
         ),
         pytest.param(

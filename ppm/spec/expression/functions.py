@@ -65,12 +65,48 @@ FUNCTIONS: dict[str, Function] = {
         (_NUMBER, _NUMBER, _TEXT), Kind.BOOLEAN, "in_zone(lat, lon, 'zone'): inside a declared zone"
     ),
     "length": Function((_TEXT,), Kind.INTEGER, "length(s): characters in a text"),
-    "lower": Function((_TEXT,), Kind.TEXT, "lower(s): in small letters"),
+    "lower": Function((_TEXT,), Kind.TEXT, "lower(s): A to Z in small letters"),
     "minute": Function((_TIME,), Kind.INTEGER, "minute(t): 0 to 59, in the policy's time zone"),
     "sqrt": Function((_NUMBER,), Kind.NUMBER, "sqrt(x): null below zero"),
     "trim": Function((_TEXT,), Kind.TEXT, "trim(s): without spaces at both ends"),
-    "upper": Function((_TEXT,), Kind.TEXT, "upper(s): in capital letters"),
+    "upper": Function((_TEXT,), Kind.TEXT, "upper(s): a to z in capital letters"),
     "weekday": Function((_TIME,), Kind.INTEGER, "weekday(t): 1 is Monday, 7 is Sunday"),
+}
+
+
+MINUTE = 60_000_000
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+WEEK = 7 * DAY
+"""In microseconds."""
+
+ZONE_RULES = (0, 2_145_830_400_000_000)
+"""1970-01-01 and 2037-12-31 in UTC: between them, copies of the time zone database agree.
+
+Before and after, a zone keeps the offset that it has at the nearer end.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockPart:
+    """What hour(), minute() or weekday() reads off a clock: the whole units since a period began.
+
+    >>> (25 * HOUR - CLOCK["hour"].start) % CLOCK["hour"].period // CLOCK["hour"].unit
+    1
+    """
+
+    period: int
+    unit: int
+    start: int = 0
+    """When a period begins, counted from 1970-01-01T00:00 on the clock."""
+    first: int = 0
+    """The number of a period's first unit."""
+
+
+CLOCK: dict[str, ClockPart] = {
+    "hour": ClockPart(DAY, HOUR),
+    "minute": ClockPart(HOUR, MINUTE),
+    "weekday": ClockPart(WEEK, DAY, start=4 * DAY, first=1),  # 1970-01-05 was a Monday
 }
 
 

@@ -97,6 +97,7 @@ def kind_of(node: Node, columns: Mapping[str, ColumnType] | None = None) -> Kind
         case In(operand=operand, values=values):
             for listed in values:
                 _same_kind(operand, listed, columns, node)
+                _same_kind(values[0], listed, columns, node)
             return Kind.BOOLEAN
         case Like(operand=operand):
             _need(Kind.TEXT, kind_of(operand, columns), operand, "LIKE needs text")

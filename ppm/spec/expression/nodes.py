@@ -1,8 +1,13 @@
 """The one tree that a predicate becomes; every evaluator compiles this, and nothing else.
 
 The language is small on purpose. Each node has a meaning that a JVM and Arrow can both compute to
-the last bit: arithmetic is in double precision, NaN counts as null, dividing by zero gives null,
-and null follows SQL's three-valued logic.
+the last bit:
+
+- Arithmetic is in double precision; NaN counts as null, and dividing by zero gives null.
+- Whole numbers compare exactly, and as doubles where one side is not whole.
+- Text is UTF-8, and compares by its bytes.
+- Times compare by their microseconds; finer ones are rounded down first.
+- Null follows SQL's three-valued logic.
 """
 
 from __future__ import annotations
@@ -96,6 +101,8 @@ class Logic:
 
 @dataclass(frozen=True, slots=True)
 class In:
+    """Whether a value is in a list; all are doubles if it or anything in the list is not whole."""
+
     operand: Node
     values: tuple[Literal, ...]
 

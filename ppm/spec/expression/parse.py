@@ -51,6 +51,19 @@ _OTHER_SYNTAX: dict[type[exp.Expr], str] = {
     exp.TryCast: "CAST",
     exp.Window: "OVER",
 }
+_READ = {
+    "this",
+    "expression",
+    "expressions",
+    "low",
+    "high",
+    "table",
+    "to",
+    "is_string",
+    "quoted",
+    "db",
+}
+_DIALECT = {"typed", "safe"}  # how Spark divides: in double precision, and null for x / 0
 _NAMED_OTHERWISE = {"ceiling": "ceil", "len": "length"}
 
 
@@ -101,6 +114,11 @@ def _syntax_tree(text: str) -> exp.Expr:
 
 def _syntax_fault(error: ParseError) -> str:
     for detail in error.errors:
+        said = str(detail.get("description") or "")
+        if said.startswith("The number of provided arguments"):
+            return "calls a function with too many arguments"
+        if said.startswith("Required argument"):
+            return "calls a function with too few arguments"
         near = str(detail.get("highlight") or "").strip()
         if near and near != ")":
             return f"is not SQL near {near[:40]!r}"
@@ -114,8 +132,16 @@ def _convert(node: exp.Expr, depth: int) -> Node:
     def below(child: exp.Expr) -> Node:
         return _convert(child, depth + 1)
 
+    if node.args.get("negate"):
+        # sqlglot keeps the NOT of NOT LIKE inside the LIKE.
+        positive = node.copy()
+        positive.set("negate", None)
+        return nodes.Not(below(positive))
     if isinstance(node, exp.Paren):
         return below(node.this)
+    unread = {key for key, value in node.args.items() if value} - _READ - _DIALECT
+    if unread and not isinstance(node, exp.Func):
+        raise ExpressionError(_not_of_the_language(node))
     if isinstance(node, exp.And | exp.Or):
         return nodes.Logic(
             "AND" if isinstance(node, exp.And) else "OR", below(node.left), below(node.right)
@@ -156,10 +182,12 @@ def _not_of_the_language(node: exp.Expr) -> str:
         return "has NULL as a value; use IS NULL or IS NOT NULL"
     if isinstance(node, exp.Is):
         return "has IS with something else than NULL; compare with ="
-    if isinstance(node, exp.Query | exp.Subquery | exp.Exists):
+    if isinstance(node, exp.Query | exp.Subquery | exp.Exists) or node.args.get("query"):
         return "has a query inside; a predicate looks at one row"
     if isinstance(node, exp.Cast):
         return "has a CAST; predicates do not convert, declare the column's type instead"
+    if isinstance(node, exp.Concat):
+        return "puts texts together; compare them one by one (a quote in a text is \\')"
     word = _OTHER_SYNTAX.get(type(node), node.key.upper())
     return (
         f"has {word}, which predicates do not know; they know = <> < <= > >= + - * / AND OR NOT "
@@ -198,13 +226,15 @@ def _literal(node: exp.Literal) -> nodes.Literal:
 
 def _column(node: exp.Column) -> nodes.Column:
     if node.table:
-        inner = f"{node.table}.{node.name}"
+        inner = ".".join(part.name for part in node.parts)
         raise ExpressionError(
             f"has {inner}; a stage may have taken several events: write last({inner}) or "
             f"first({inner})"
         )
     if not isinstance(node.this, exp.Identifier):
         raise ExpressionError(_not_of_the_language(node.this))
+    if node.name[:1].isdigit() and not node.this.args.get("quoted"):
+        raise ExpressionError(f"has {node.name[:24]}, which is neither a number nor a column")
     return nodes.Column(node.name)
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import cache
+
+from sqlglot import TokenType
+from sqlglot.dialects.spark import Spark
 
 from ppm.spec.expression.nodes import (
     Arithmetic,
@@ -23,11 +27,6 @@ from ppm.spec.expression.nodes import (
 )
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEYWORDS = """
-    and or not in is null like between true false timestamp case when then else end select from
-    where cast interval exists all any distinct as on union group order by having limit
-"""
-_RESERVED = frozenset(_KEYWORDS.split())
 _OR, _AND, _NOT, _COMPARE, _ADD, _MULTIPLY, _SIGN, _ATOM = range(8)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -98,6 +97,14 @@ def _scalar(value: object) -> str:
 
 def quoted_name(name: str) -> str:
     """A column's or stage's name as SQL writes it, in backticks where it must be."""
-    if _PLAIN_NAME.fullmatch(name) and name.lower() not in _RESERVED:
+    if _PLAIN_NAME.fullmatch(name) and _is_no_keyword(name):
         return name
     return f"`{name.replace('`', '``')}`"
+
+
+@cache
+def _is_no_keyword(name: str) -> bool:
+    """Whether the parser reads a name as nothing but a name, wherever it stands."""
+    if name.upper() in Spark.Parser.NO_PAREN_FUNCTION_PARSERS:
+        return False
+    return [token.token_type for token in Spark.Tokenizer().tokenize(name)] == [TokenType.VAR]

@@ -1,0 +1,1 @@
+"""The stream: the only room that knows Spark, and it holds no rule of its own."""

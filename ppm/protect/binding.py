@@ -15,7 +15,7 @@ from ppm.spec.expression.kinds import ExpressionError, kind_of
 from ppm.spec.load import Declared
 from ppm.spec.pattern import Pattern
 from ppm.spec.policy import Policy
-from ppm.spec.stage import Stage
+from ppm.spec.stage import stages_with_places
 
 _NUMBERS = (Kind.NUMBER, Kind.INTEGER)
 
@@ -44,7 +44,7 @@ def _pattern_faults(pattern: Pattern, policy: Policy) -> Iterator[tuple[Path, st
             if column in (policy.stream.subject, policy.stream.time):
                 place: Path = ("events", name, "stand_in", column)
                 yield place, "is filled in by ppm: a stand-in has its subject and its slot's start"
-    for stage, place in stages_with_places(pattern.stages, ("stages",)):
+    for stage, place in stages_with_places(pattern.stages):
         for key, condition in (("where", stage.where), ("until", stage.until)):
             if condition is not None:
                 yield from _condition_faults(condition, (*place, key), policy)
@@ -53,17 +53,6 @@ def _pattern_faults(pattern: Pattern, policy: Policy) -> Iterator[tuple[Path, st
         yield from _column_faults(pattern.window.column, place, policy, needs=_NUMBERS)
     if pattern.window is not None and pattern.window.kind == "punctuation":
         yield from _condition_faults(pattern.window.closes, ("window", "closes"), policy)
-
-
-def stages_with_places(stages: tuple[Stage, ...], place: Path) -> Iterator[tuple[Stage, Path]]:
-    """Every stage, those inside groups included, with its place in the pattern."""
-    for position, stage in enumerate(stages):
-        here = (*place, position)
-        yield stage, here
-        for key in ("group", "any_of", "all_of"):
-            members: tuple[Stage, ...] | None = getattr(stage, key)
-            if members is not None:
-                yield from stages_with_places(members, (*here, key))
 
 
 def _condition_faults(

@@ -49,6 +49,7 @@ def to_column(
     """The column that says of each row: true, false, or null for unknown."""
     bind(node, [(field.name, column_type(field.dataType)) for field in schema])
     # As one text, because Spark's Python functions call the JVM a dozen times for each operator.
+    # With calls for operators, because Spark's parser guesses at each bracket, and keeps the guess.
     return F.expr(_Compiler(schema, timezone).value(lower(node, zones))[1])
 
 
@@ -99,20 +100,23 @@ class _Compiler:
             case Negate() | Arithmetic():
                 return Kind.NUMBER, _null_for_nan(self._number(node))
             case Not(operand=operand):
-                return Kind.BOOLEAN, f"(NOT {self._sql(operand)})"
+                return Kind.BOOLEAN, f"`not`({self._sql(operand)})"
             case Logic(operator=sign):
-                return Kind.BOOLEAN, f"({self._sql(node.left)} {sign} {self._sql(node.right)})"
+                sides = f"{self._sql(node.left)}, {self._sql(node.right)}"
+                return Kind.BOOLEAN, f"`{sign.lower()}`({sides})"
             case Compare(operator=sign):
                 _, (left, right) = _alike([self.value(node.left), self.value(node.right)])
-                return Kind.BOOLEAN, f"({left} {sign} {right})"
+                if sign == "<>":
+                    return Kind.BOOLEAN, f"`not`(`=`({left}, {right}))"
+                return Kind.BOOLEAN, f"`{sign}`({left}, {right})"
             case In(operand=operand, values=wanted):
                 listed = [_literal(one.value) for one in wanted]
                 _, (found, *choice) = _alike([self.value(operand), *listed])
-                return Kind.BOOLEAN, f"({found} IN ({', '.join(choice)}))"
+                return Kind.BOOLEAN, f"`in`({found}, {', '.join(choice)})"
             case Like(operand=operand, pattern=pattern):
                 return Kind.BOOLEAN, f"like({self._sql(operand)}, {_text(pattern)})"
             case IsNull(operand=operand):
-                return Kind.BOOLEAN, f"({self._sql(operand)} IS NULL)"
+                return Kind.BOOLEAN, f"isnull({self._sql(operand)})"
             case Call(function=name) if name in _OF_NUMBER:
                 return Kind.NUMBER, _null_for_nan(self._number(node))
             case Call(function=name, arguments=(operand,)) if name in _OF_TEXT:
@@ -134,11 +138,11 @@ class _Compiler:
         """
         match node:
             case Negate(operand=operand):
-                return f"(- {self._number(operand)})"
+                return f"negative({self._number(operand)})"
             case Arithmetic(operator="/"):
                 return f"try_divide({self._number(node.left)}, {self._number(node.right)})"
             case Arithmetic(operator=sign):
-                return f"({self._number(node.left)} {sign} {self._number(node.right)})"
+                return f"`{sign}`({self._number(node.left)}, {self._number(node.right)})"
             case Call(function=name, arguments=(operand,)) if name in _OF_NUMBER:
                 return _OF_NUMBER[name].format(self._number(operand))
         return _as_double(self.value(node))
@@ -152,7 +156,8 @@ class _Compiler:
         # Spark names this function after what it does to a clock set to UTC, not to an instant.
         local = f"from_utc_timestamp(timestamp_micros({ruled}), {_text(self._timezone)})"
         # Within a week, adding the offset cannot overflow.
-        wall = f"pmod({micros}, {WEEK}L) + unix_micros({local}) - {ruled}"
+        offset = f"`-`(unix_micros({local}), {ruled})"
+        wall = f"`+`(pmod({micros}, {WEEK}L), {offset})"
         return _read(wall, CLOCK[name])
 
 
@@ -170,7 +175,7 @@ def _literal(value: Scalar) -> Typed:
 
 def _text(value: str) -> str:
     # By its bytes: how Spark reads quotes and backslashes depends on the session.
-    return f"CAST(X'{value.encode().hex()}' AS STRING)"
+    return f"string(X'{value.encode().hex()}')"
 
 
 def _column(field: T.StructField) -> Typed:
@@ -182,9 +187,9 @@ def _column(field: T.StructField) -> Typed:
         ):
             return kind, f"collate({column}, '{_BINARY}')"
         case Kind.INTEGER:
-            return kind, f"CAST({column} AS BIGINT)"
+            return kind, f"bigint({column})"
         case Kind.NUMBER:
-            return kind, _null_for_nan(f"CAST({column} AS DOUBLE)")
+            return kind, _null_for_nan(f"double({column})")
     return kind, column
 
 
@@ -198,36 +203,36 @@ def _alike(parts: list[Typed]) -> tuple[Kind, list[str]]:
 
 def _as_double(part: Typed) -> str:
     kind, sql = part
-    return f"CAST({sql} AS DOUBLE)" if kind is Kind.INTEGER else sql
+    return f"double({sql})" if kind is Kind.INTEGER else sql
 
 
 def _null_for_nan(sql: str) -> str:
     # nanvl() names its value once; CASE would name it twice, and nested ones grow as 2^depth.
-    return f"nanvl({sql}, CAST(NULL AS DOUBLE))"
+    return f"nanvl({sql}, double(NULL))"
 
 
 def _read(wall: str, part: ClockPart) -> str:
-    since = f"pmod({wall} - {part.start}L, {part.period}L)"
-    return f"({since} DIV {part.unit}L + {part.first}L)"
+    since = f"pmod(`-`({wall}, {part.start}L), {part.period}L)"
+    return f"`+`(`div`({since}, {part.unit}L), {part.first}L)"
 
 
 # The lambda names its value once, too. Spark's own floor() and ceil() give a whole number, and fail
 # where that is too large.
 _OF_NUMBER = {
     "abs": "abs({})",
-    "ceil": "transform(array({}), x -> rint(x) + IF(rint(x) < x, 1D, 0D))[0]",
-    "floor": "transform(array({}), x -> rint(x) - IF(rint(x) > x, 1D, 0D))[0]",
+    "ceil": "get(transform(array({}), x -> rint(x) + IF(rint(x) < x, 1D, 0D)), 0)",
+    "floor": "get(transform(array({}), x -> rint(x) - IF(rint(x) > x, 1D, 0D)), 0)",
     "sqrt": "sqrt({})",
 }
 _SMALL, _CAPITAL = string.ascii_lowercase, string.ascii_uppercase
 _OF_TEXT = {
-    "length": "CAST(length({}) AS BIGINT)",
+    "length": "bigint(length({}))",
     "lower": f"translate({{}}, '{_CAPITAL}', '{_SMALL}')",
     "trim": "trim({})",
     "upper": f"translate({{}}, '{_SMALL}', '{_CAPITAL}')",
 }
 _OF_LOCAL_TIME = {
-    "hour": "CAST(hour({}) AS BIGINT)",
-    "minute": "CAST(minute({}) AS BIGINT)",
-    "weekday": "CAST(weekday(CAST({} AS DATE)) + 1 AS BIGINT)",
+    "hour": "bigint(hour({}))",
+    "minute": "bigint(minute({}))",
+    "weekday": "bigint(`+`(weekday(date({})), 1))",
 }

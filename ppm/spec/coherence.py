@@ -11,7 +11,7 @@ from ppm.errors import did_you_mean
 from ppm.spec.expression.declared import Condition
 from ppm.spec.expression.nodes import stage_values_of
 from ppm.spec.expression.text import to_sql
-from ppm.spec.stage import MOST_NESTING, MOST_STAGES, Skip, Stage
+from ppm.spec.stage import MOST_NESTING, MOST_STAGES, Skip, Stage, stages_with_places
 from ppm.spec.values import Duration
 
 Place = tuple[str | int, ...]
@@ -138,7 +138,7 @@ def _choice(members: tuple[Stage, ...], place: Place, depth: int) -> Found:
 def _names(stages: tuple[Stage, ...], types: frozenset[str]) -> Found:
     """Names that are unknown or taken, and conditions that ask stages they cannot know."""
     seen: dict[str, Stage] = {}
-    for stage, here in _places(stages, ("stages",)):
+    for stage, here in stages_with_places(stages):
         if stage.event is not None and stage.event not in types:
             yield (
                 (*here, "event"),
@@ -171,16 +171,6 @@ def _references(condition: Condition, stage: Stage, here: Place, seen: dict[str,
             yield here, f"asks {to_sql(value)} of its own stage, which has taken no event yet"
 
 
-def _places(stages: tuple[Stage, ...], place: Place) -> Iterator[tuple[Stage, Place]]:
-    for position, stage in enumerate(stages):
-        here = (*place, position)
-        yield stage, here
-        for key in ("group", "any_of", "all_of"):
-            members: tuple[Stage, ...] | None = getattr(stage, key)
-            if members is not None:
-                yield from _places(members, (*here, key))
-
-
 def _must_occur(stage: Stage) -> bool:
     if stage.is_absence or stage.optional:
         return False
@@ -199,7 +189,7 @@ def _windows(stages: tuple[Stage, ...], within: Duration | None) -> Found:
                 "ends the pattern with not_followed_by; within or lasting must say for how long",
             )
         return
-    for stage, here in _places(stages, ("stages",)):
+    for stage, here in stages_with_places(stages):
         if stage.gap is not None and stage.gap.max is not None and stage.gap.max > within:
             yield (*here, "gap", "max"), f"is {stage.gap.max}, longer than within, {within}"
         if stage.gap is not None and stage.gap.min is not None and stage.gap.min >= within:

@@ -105,6 +105,19 @@ class Stage(Spec):
             yield from member.walk()
 
 
+def stages_with_places(
+    stages: tuple[Stage, ...], place: tuple[str | int, ...] = ("stages",)
+) -> Iterator[tuple[Stage, tuple[str | int, ...]]]:
+    """Every stage, those inside groups included, with its place in the pattern."""
+    for position, stage in enumerate(stages):
+        here = (*place, position)
+        yield stage, here
+        for key in ("group", "any_of", "all_of"):
+            members: tuple[Stage, ...] | None = getattr(stage, key)
+            if members is not None:
+                yield from stages_with_places(members, (*here, key))
+
+
 @dataclass(frozen=True, slots=True)
 class Skip(Written):
     """Which other matches are dropped once one was found.

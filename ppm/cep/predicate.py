@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -136,7 +137,7 @@ class _Evaluation:
                 listed = [_literal(one.value) for one in wanted]
                 return Kind.BOOLEAN, _in(self.value(operand), listed)
             case Like(operand=operand, pattern=pattern):
-                return Kind.BOOLEAN, pc.match_like(self._data(operand), pattern)
+                return Kind.BOOLEAN, _like(self._data(operand), pattern)
             case IsNull(operand=operand):
                 return Kind.BOOLEAN, pc.is_null(self._data(operand))
             case Call(function=name) if name in _OF_NUMBER:
@@ -251,6 +252,20 @@ def _in(operand: Typed, listed: list[Typed]) -> Values:
         found, *wanted = (pc.add(values, 0.0) for values in (found, *wanted))
     choice = pa.array([one.as_py() for one in wanted], wanted[0].type)
     return pc.if_else(pc.is_valid(found), pc.is_in(found, choice), _null(pa.bool_()))
+
+
+def _like(texts: Values, pattern: str) -> Values:
+    if "\\" not in pattern:
+        return pc.match_like(texts, pattern)
+    # match_like() takes the suffix of '%\\\\' for two backslashes (Arrow 26).
+    regex = re.sub(r"\\(.)|(.)", _regex_of_character, pattern, flags=re.DOTALL)
+    return pc.match_substring_regex(texts, rf"(?s)\A{regex}\z")
+
+
+def _regex_of_character(found: re.Match[str]) -> str:
+    escaped, plain = found.groups()
+    wildcard = {"%": ".*", "_": "."}.get(plain)
+    return wildcard or rf"\x{{{ord(escaped or plain):x}}}"
 
 
 def _as_double(values: Values) -> Values:

@@ -19,6 +19,7 @@ from ppm.dp.utility import (
 from ppm.errors import listed
 from ppm.protect.plan import Plan, Question
 from ppm.protect.spending import Spending, sees_every_row, slots_spanned, spending_of
+from ppm.protect.stand_in import stand_ins_seen_by
 from ppm.protect.terms import Terms
 from ppm.spec.pattern import Pattern
 
@@ -72,7 +73,7 @@ def predict(plan: Plan, question: Question) -> Prediction:
 def _answered(plan: Plan, question: Question, spending: Spending) -> Prediction:
     charged = [answer for answer in spending.answers if answer.question == question]
     if not charged:
-        return Prediction(question, EXACT, "exact: it is a function of public rows")
+        return Prediction(question, EXACT, "exact, computed on rows of no private type")
     answer = charged[0]
     how = f"answered on the truth with epsilon {answer.epsilon:.3g} each"
     if question.query.ask == "count":
@@ -98,9 +99,13 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
     """A query that the consumer runs on the released rows."""
     pattern = question.pattern
     private = plan.types(terms)
+    invented = stand_ins_seen_by(plan, terms, pattern)
+    if invented:
+        said = f"not predicted: stand-ins of {listed(invented)} count in it"
+        return Prediction(question, None, said)
     if sees_every_row(pattern) and (private or spending.decoys):
         return Prediction(question, None, "not predicted: rows of every type count in it")
-    kept, reason = 1.0, "exact: none of its types is private"
+    kept, reason = 1.0, "exact on rows of no private type"
     if spending.decoys is not None:
         slots = slots_spanned(pattern, plan.slot)
         if slots is None:

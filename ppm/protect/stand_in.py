@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from ppm.cep.predicate import evaluate
 from ppm.errors import BindingError, Fault
 from ppm.protect.plan import Plan
+from ppm.protect.terms import Terms
 from ppm.spec.expression.kinds import ColumnType, ExpressionError
 from ppm.spec.load import Declared
 from ppm.spec.pattern import EventType, Pattern
@@ -40,6 +41,25 @@ def stand_in_faults(plan: Plan) -> Iterator[Fault]:
             yield from _faults_of_one(name, home, types, plan.policy.stream)
 
 
+def stand_ins_seen_by(plan: Plan, terms: Terms, pattern: Pattern) -> list[str]:
+    """The private types whose stand-ins pass for something that a query asks under another name."""
+    stream = plan.policy.stream
+    released = plan.types(terms, "response", "joint-response")
+    asked = {name: event for name, event in pattern.events.items() if name not in released}
+    return [
+        name
+        for name, event in released.items()
+        if event.stand_in is not None
+        and any(_passing(other, _rows(event, asked, stream), stream) for other in asked.values())
+    ]
+
+
+def _passing(event: EventType, rows: pa.Table, stream: Stream) -> int:
+    """How many rows satisfy the predicate of a type."""
+    matches = evaluate(event.where.tree, rows, zones=stream.zones, timezone=stream.timezone)
+    return int(pc.sum(pc.cast(pc.fill_null(matches, False), pa.int64())).as_py() or 0)
+
+
 def _faults_of_one(
     name: str, home: Declared[Pattern], types: Mapping[str, EventType], stream: Stream
 ) -> Iterator[Fault]:
@@ -51,10 +71,9 @@ def _faults_of_one(
         return
     for other, event in {**types, name: home.spec.events[name]}.items():
         try:
-            matches = evaluate(event.where.tree, rows, zones=stream.zones, timezone=stream.timezone)
+            count = _passing(event, rows, stream)
         except (BindingError, ExpressionError):
             continue  # told by the binding of the predicate itself
-        count = pc.sum(pc.cast(pc.fill_null(matches, False), pa.int64())).as_py() or 0
         if other == name and count == 0:
             yield home.fault(place, f"does not satisfy its own predicate, {event.where}")
         elif other == name and count < rows.num_rows:

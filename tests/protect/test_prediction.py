@@ -104,13 +104,18 @@ def test_decoys_keep_a_query_if_all_its_slots_are_kept(tmp_path: Path) -> None:
     [
         pytest.param(
             [query("pattern: {name: q, events: {old: age > 70}, sequence: old}")],
-            "exact: none of its types is private",
+            "exact on rows of no private type",
             id="public types",
         ),
         pytest.param(
             [query("pattern: {name: q, events: {a: age > 70, b: age < 9}, sequence: a >> b}")],
             "not predicted: rows of every type count in it",
             id="strict order",
+        ),
+        pytest.param(
+            [query("pattern: {name: q, events: {medical: place IN ('clinic', 'gp')}, sequence: medical}")],
+            "not predicted: stand-ins of clinic count in it",
+            id="invented rows",
         ),
         pytest.param(
             [(VISIT, "clinic -> pharmacy", "clinic{2,} -> pharmacy")],

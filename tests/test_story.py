@@ -64,7 +64,7 @@ def test_the_table_of_the_readme_is_true(
 
 def test_the_running_club_gets_exact_kilometres(shipped: Checked) -> None:
     uses = {use.query: use for use in promise(shipped, "running-club").uses}
-    assert uses["weekly-distance"].reason == "exact, computed on rows of no private type"
+    assert uses["weekly-distance"].reason == "exact: no private row can change it"
     assert uses["early-bird"].quality is not None
     assert uses["early-bird"].quality.recall < 0.8
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ppm.cli.numbers import match_text, together_text
+from ppm.cli.numbers import match_text, mechanism_text, together_text
 from ppm.cli.output import Column, Row, from_here, say, show_faults, show_table
 from ppm.errors import counted, listed
 from ppm.protect.check import Checked
@@ -86,7 +86,7 @@ def _rows(plan: Plan) -> Iterator[Row | Text]:
             yield Row(
                 (
                     Text(f"  {one.pattern}"),
-                    Text(one.mechanism),
+                    Text(mechanism_text(one)),
                     Text(number(one.slot)),
                     Text(match_text(one)),
                     Text(together_text(one), "red" if one.together.raw else ""),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ppm.cli.numbers import (
     NOTHING,
     match_text,
+    mechanism_text,
     numbers_stand_for,
     remark,
     rows_text,
@@ -59,7 +60,7 @@ def _patterns(patterns: Sequence[PatternPromise], horizon: str | None) -> str:
     rows = []
     for one in patterns:
         numbers = one.numbers
-        row = [one.pattern, numbers.mechanism, number(numbers.slot)]
+        row = [one.pattern, mechanism_text(numbers), number(numbers.slot)]
         row += [match_text(numbers), number(numbers.day)]
         if horizon:
             row.append(NOTHING if numbers.horizon is None else number(numbers.horizon))

@@ -8,7 +8,15 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from ppm.cli.numbers import match_text, numbers_stand_for, remark, rows_text, share, together_text
+from ppm.cli.numbers import (
+    match_text,
+    mechanism_text,
+    numbers_stand_for,
+    remark,
+    rows_text,
+    share,
+    together_text,
+)
 from ppm.cli.output import INDENT, Column, Row, say, say_list, show_table
 from ppm.protect.explain import CommunityPromise, Explanation, PatternPromise, Use
 from ppm.protect.words import number
@@ -88,7 +96,7 @@ def _pattern_row(one: PatternPromise) -> Row:
     return Row(
         (
             Text(one.pattern, "bold"),
-            Text(numbers.mechanism),
+            Text(mechanism_text(numbers)),
             Text(number(numbers.slot)),
             Text(match_text(numbers)),
             Text(number(numbers.day)),

@@ -20,6 +20,11 @@ def match_text(one: Guarantee) -> str:
     return f"{number(one.match)} in {counted(one.match_slots, 'slot')}"
 
 
+def mechanism_text(one: Guarantee) -> str:
+    """The mechanism, and that it hides one direction only where it does."""
+    return f"{one.mechanism}, one-sided" if one.is_one_sided else one.mechanism
+
+
 def together_text(one: Guarantee) -> str:
     """What communities learn of a slot if they compare notes."""
     return "void" if one.together.epsilon is None else number(one.together.epsilon)
@@ -48,14 +53,15 @@ def remark(use: Use) -> str:
     if use.quality is not None and use.quality.false_match > 0:
         parts.append(f"{share(use.quality.false_match)} of empty slots show a match")
     if use.quality is not None and use.quality.precision is None:
-        parts.append("no precision without a prior")
+        parts.append("precision is not predicted")
     return "; ".join(part for part in parts if part)
 
 
 def numbers_stand_for(promise: Explanation) -> str:
     """What has to be known to read the numbers of a promise."""
     prior = (
-        f"Precision and Q rest on this prior: {promise.prior.rstrip('.')}."
+        f"Precision and Q rest on this prior, with types taken as independent: "
+        f"{promise.prior.rstrip('.')}."
         if promise.prior
         else "Without a prior, precision and Q are told only where no noise is."
     )

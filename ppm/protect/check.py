@@ -11,7 +11,7 @@ from ppm.protect.binding import binding_faults
 from ppm.protect.plan import Plan, link
 from ppm.protect.refusals import refusals
 from ppm.protect.stand_in import stand_in_faults
-from ppm.protect.warnings import warnings
+from ppm.protect.warnings import warnings, warnings_of_all
 from ppm.spec.load import Project, read_project
 
 
@@ -66,6 +66,7 @@ def check_project(folder: str | Path) -> Checked:
     if not any(not fault.is_warning for fault in faults):
         # Warnings speak of what a policy promises, and a policy with faults promises nothing.
         faults += [warning for plan in plans.values() for warning in warnings(plan)]
+        faults += warnings_of_all(plans.values())
     once = dict.fromkeys(faults)
     ordered = sorted(once, key=lambda fault: (fault.file or "", fault.line or 0))
     return Checked(project, plans, tuple(ordered))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ppm.dp.composition import colluding_independent, colluding_nested, colluding_response
 from ppm.dp.joint import is_nested
+from ppm.protect.overlap import reached
 from ppm.protect.plan import Plan
 from ppm.protect.spending import Group, Spending, sees_every_row, spending_of
 from ppm.protect.terms import Terms
@@ -31,8 +32,8 @@ def colluding(plan: Plan, pattern: str) -> Together:
     nested = [terms for terms in kept if terms.collusion == "nested"]
     alone = [terms for terms in kept if terms.collusion == "independent"]
     spent = {terms.community: spending_of(plan, terms) for terms in kept}
-    costs = [spent[terms.community].of(pattern, plan.pattern(pattern)) for terms in alone]
-    costs.append(_of_chains(plan, pattern, [spent[terms.community] for terms in nested]))
+    costs = [spent[terms.community].of(pattern) for terms in alone]
+    costs.append(_of_chains(pattern, [spent[terms.community] for terms in nested]))
     return Together(math.fsum(costs), ())
 
 
@@ -42,18 +43,16 @@ def sees_raw(plan: Plan, terms: Terms, pattern: str) -> bool:
         return False
     if terms.releases_rows:
         return True
-    types = set(plan.pattern(pattern).types)
+    types = plan.pattern(pattern).events
     return any(
-        sees_every_row(question.pattern) or not types.isdisjoint(question.pattern.types)
+        sees_every_row(question.pattern) or reached(plan, question.pattern.events, types)
         for question in plan.asked_in(terms.community)
         if question.is_answered_on_truth
     )
 
 
-def _of_chains(plan: Plan, pattern: str, spent: list[Spending]) -> float:
-    types = plan.pattern(pattern).types
-    bits = [{one: s.shares[one] for one in types if one in s.shares} for s in spent]
-    groups = [group for s in spent for group in s.groups if pattern in group.patterns]
+def _of_chains(pattern: str, spent: list[Spending]) -> float:
+    groups = [group for s in spent for group in s.groups_of(pattern)]
     decoys: dict[frozenset[str], list[float]] = {}
     for one in spent:
         if one.decoys and pattern in one.decoys.patterns:
@@ -61,12 +60,22 @@ def _of_chains(plan: Plan, pattern: str, spent: list[Spending]) -> float:
     answers = [a.slots * a.epsilon for s in spent for a in s.answers if pattern in a.patterns]
     return math.fsum(
         [
-            colluding_response(bits),
+            _of_bits(pattern, spent),
             *(chain[0].epsilon for chain in _joint_chains(groups)),
             *(colluding_nested(epsilons) for epsilons in decoys.values()),
             colluding_independent(answers),
         ]
     )
+
+
+def _of_bits(pattern: str, spent: list[Spending]) -> float:
+    if all(one.is_uniform for one in spent):
+        return colluding_response(
+            {name: share for name, share in one.shares.items() if name in one.changed[pattern]}
+            for one in spent
+        )
+    # Each community's allocation may favour other types, and a chain pays the largest of each.
+    return colluding_independent(one.bits_of(pattern) for one in spent)
 
 
 def _joint_chains(groups: list[Group]) -> list[list[Group]]:

@@ -112,7 +112,7 @@ def _community(plan: Plan, terms: Terms) -> CommunityPromise:
         horizon=None if terms.horizon is None else str(terms.horizon.over),
         delay=delay(plan, terms),
         uses=_uses(plan, terms),
-        not_covered=tuple(not_covered(plan, terms)),
+        not_covered=tuple(not_covered(terms)),
     )
 
 
@@ -120,7 +120,6 @@ def _uses(plan: Plan, terms: Terms) -> tuple[Use, ...]:
     found = []
     for question in plan.asked_in(terms.community):
         prediction = predict(plan, question)
-        judged = question.query.minimum is not None and prediction.quality is not None
         found.append(
             Use(
                 consumer=question.consumer.spec.name,
@@ -131,7 +130,7 @@ def _uses(plan: Plan, terms: Terms) -> tuple[Use, ...]:
                 deviation=prediction.deviation,
                 reason=prediction.reason,
                 minimum=_least(question.query.minimum),
-                reaches_minimum=not prediction.shortfalls if judged else None,
+                reaches_minimum=prediction.reaches_minimum,
             )
         )
     return tuple(found)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ppm.dp.composition import DAY, slots_cost, slots_in, slots_paid
-from ppm.dp.decoy import slots_of_event
+from ppm.dp.decoy import slots_of_event, slots_of_match
 from ppm.protect.collusion import Together, colluding
+from ppm.protect.overlap import groups
 from ppm.protect.plan import Plan
-from ppm.protect.spending import slots_spanned, spending_of
+from ppm.protect.spending import Spending, slots_spanned, spending_of
 from ppm.protect.terms import Terms
 from ppm.spec.policy import Horizon
 
@@ -22,7 +24,7 @@ class Guarantee:
     declared: float
     """The budget that the policy gives a slot."""
     slot: float
-    """What a change of one slot costs; at most what is declared."""
+    """What one slot costs: a change of its bits, or, under decoys, each slot that matches free."""
     match_slots: int | None
     """The most slots of one match; None if the pattern has no `within`."""
     match: float | None
@@ -30,6 +32,7 @@ class Guarantee:
     shared_event: float | None
     """Under decoys: what removing one event costs that many matches share."""
     day: float
+    """What a change of 24 hours costs."""
     horizon: float | None
     """What a whole horizon costs, if the policy has one."""
     paid_slots: int | None
@@ -45,33 +48,56 @@ class Guarantee:
 def guarantees(plan: Plan, terms: Terms) -> tuple[Guarantee, ...]:
     """The guarantee for every pattern that a community is kept from."""
     spending = spending_of(plan, terms)
-    found = []
-    for name, one in terms.guarded.items():
-        pattern = plan.pattern(name)
-        cost = spending.of(name, pattern)
-        slots = slots_spanned(pattern, plan.slot)
-        decoyed = one.mechanism == "decoy-windows" and pattern.within is not None
-        paid = _paid_slots(terms.horizon, cost, plan.slot)
-        found.append(
-            Guarantee(
-                pattern=name,
-                mechanism=one.mechanism,
-                declared=one.epsilon,
-                slot=cost,
-                match_slots=slots,
-                match=None if slots is None else slots_cost(cost, slots),
-                shared_event=slots_cost(
-                    cost, slots_of_event(pattern.within.microseconds, plan.slot)
-                )
-                if decoyed and pattern.within is not None
-                else None,
-                day=slots_cost(cost, _slots_in_a_day(terms.horizon, paid, plan.slot)),
-                horizon=None if paid is None else slots_cost(cost, paid),
-                paid_slots=paid,
-                together=colluding(plan, name),
-            )
-        )
-    return tuple(found)
+    related = {name: group for group in groups(plan, terms) for name in group}
+    return tuple(
+        _guarantee(plan, terms, name, spending, _stopped_together(terms, name, related[name]))
+        for name in terms.guarded
+    )
+
+
+def _guarantee(
+    plan: Plan, terms: Terms, name: str, spending: Spending, related: Collection[str]
+) -> Guarantee:
+    one, cost, slot = terms.guarded[name], spending.of(name), plan.slot
+    paid = min(
+        (_paid_slots(terms.horizon, spending.of(other), slot) for other in related),
+        default=None,
+        key=lambda slots: -1 if slots is None else slots,
+    )
+    day = _slots_in_a_day(terms.horizon, paid, slot)
+    slots = slots_spanned(plan.pattern(name), slot)
+    shared = None
+    if one.mechanism == "decoy-windows":
+        # An event may be part of a match of every decoy pattern whose rows may be the same.
+        longest = max(
+            (pattern.within.microseconds, pattern.name)
+            for pattern in map(plan.pattern, related)
+            if pattern.within is not None
+        )[0]
+        if len(related) > 1:
+            slots = slots_of_match(longest, slot)
+        shared = slots_cost(cost, slots_of_event(longest, slot))
+        # Matches that the changed day has a part in reach into the days around it.
+        day += slots_of_event(longest, slot) - 1
+    return Guarantee(
+        pattern=name,
+        mechanism=one.mechanism,
+        declared=one.epsilon,
+        slot=cost,
+        match_slots=slots,
+        match=None if slots is None else slots_cost(cost, slots),
+        shared_event=shared,
+        day=slots_cost(cost, day),
+        horizon=None if paid is None else slots_cost(cost, paid),
+        paid_slots=paid,
+        together=colluding(plan, name),
+    )
+
+
+def _stopped_together(terms: Terms, name: str, related: frozenset[str]) -> list[str]:
+    """The patterns of the same mechanism that share rows: what stops one stops the others."""
+    mechanism = terms.guarded[name].mechanism
+    return [other for other in terms.by(mechanism) if other in related]
 
 
 def _paid_slots(horizon: Horizon | None, cost: float, slot: int) -> int | None:
@@ -82,8 +108,8 @@ def _paid_slots(horizon: Horizon | None, cost: float, slot: int) -> int | None:
 
 
 def _slots_in_a_day(horizon: Horizon | None, paid: int | None, slot: int) -> int:
-    """The most slots that are released in a day, whenever the day starts."""
-    slots = slots_in(DAY, slot)
+    """The most slots that 24 hours touch, from a slot's border where slots divide the day."""
+    slots = DAY // slot if DAY % slot == 0 else (DAY - 1) // slot + 2
     if horizon is None or paid is None:
         return slots
     # A day touches one horizon more than it is long, if it starts inside one.

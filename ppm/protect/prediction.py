@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ppm.dp.columns import laplace_deviation
 from ppm.dp.decoy import truth_kept
@@ -17,6 +17,7 @@ from ppm.dp.utility import (
     query_quality,
 )
 from ppm.errors import listed
+from ppm.protect.overlap import reached
 from ppm.protect.plan import Plan, Question
 from ppm.protect.spending import Spending, sees_every_row, slots_spanned, spending_of
 from ppm.protect.stand_in import stand_ins_seen_by
@@ -40,19 +41,30 @@ class Prediction:
     @property
     def shortfalls(self) -> list[tuple[str, float, float]]:
         """Each minimum that is not reached: what, the minimum, what is predicted."""
-        minimum = self.question.query.minimum
-        if minimum is None or self.quality is None:
-            return []
-        sides = {
-            "recall": (minimum.recall, self.quality.recall),
-            "precision": (minimum.precision, self.quality.precision),
-            "q": (minimum.q, self.quality.q),
-        }
         return [
             (name, least, found)
-            for name, (least, found) in sides.items()
-            if least is not None and found is not None and found < least
+            for name, least, found in self._judged
+            if found is not None and found < least
         ]
+
+    @property
+    def reaches_minimum(self) -> bool | None:
+        """Whether every minimum is reached; None if there is none, or one is not predicted."""
+        if not self._judged or any(found is None for _, _, found in self._judged):
+            return None
+        return not self.shortfalls
+
+    @property
+    def _judged(self) -> list[tuple[str, float, float | None]]:
+        least, found = self.question.query.minimum, self.quality
+        if least is None:
+            return []
+        sides = [
+            ("recall", least.recall, None if found is None else found.recall),
+            ("precision", least.precision, None if found is None else found.precision),
+            ("q", least.q, None if found is None else found.q),
+        ]
+        return [(name, minimum, side) for name, minimum, side in sides if minimum is not None]
 
 
 def predict(plan: Plan, question: Question) -> Prediction:
@@ -73,7 +85,7 @@ def predict(plan: Plan, question: Question) -> Prediction:
 def _answered(plan: Plan, question: Question, spending: Spending) -> Prediction:
     charged = [answer for answer in spending.answers if answer.question == question]
     if not charged:
-        return Prediction(question, EXACT, "exact, computed on rows of no private type")
+        return Prediction(question, EXACT, "exact: no private row can change it")
     answer = charged[0]
     how = f"answered on the truth with epsilon {answer.epsilon:.3g} each"
     if question.query.ask == "count":
@@ -97,35 +109,17 @@ def _answered(plan: Plan, question: Question, spending: Spending) -> Prediction:
 
 def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) -> Prediction:
     """A query that the consumer runs on the released rows."""
+    obstacle = _obstacle(plan, terms, question.pattern, spending)
+    if obstacle is not None:
+        return Prediction(question, None, f"not predicted: {obstacle}")
     pattern = question.pattern
-    private = plan.types(terms)
-    invented = stand_ins_seen_by(plan, terms, pattern)
-    if invented:
-        said = f"not predicted: stand-ins of {listed(invented)} count in it"
-        return Prediction(question, None, said)
-    if sees_every_row(pattern) and (private or spending.decoys):
-        return Prediction(question, None, "not predicted: rows of every type count in it")
-    kept, reason = 1.0, "exact on rows of no private type"
-    if spending.decoys is not None:
-        slots = slots_spanned(pattern, plan.slot)
-        if slots is None:
-            return Prediction(question, None, "not predicted: without within it spans any slots")
-        kept = truth_kept(spending.decoys.epsilon, slots)
-        span = "its slot is" if slots == 1 else f"all its {slots} slots are"
-        reason = f"shown if {span} kept; slots of private matches never are"
-        if any(stage.is_absence for stage in pattern.all_stages):
-            return Prediction(question, None, "not predicted: a withheld slot looks like absence")
-    asked = required_types(pattern)
-    if asked is None:
-        if private.keys() & set(pattern.types):
-            said = "not predicted: it takes more than one event of each type in a slot"
-            return Prediction(question, None, said)
-        asked = frozenset(pattern.types)
+    asked = required_types(pattern) or frozenset(pattern.types)
     channels = _channels(plan, terms, spending)
     touched = sorted(asked & {one for channel in channels for one in channel.types})
-    if touched:
-        noise = f"noise on {', '.join(touched)}"
-        reason = noise if spending.decoys is None else f"{noise}; {reason}"
+    slots = slots_spanned(pattern, plan.slot) or 1
+    kept = truth_kept(spending.decoys.epsilon, slots) if spending.decoys else 1.0
+    if spending.decoys and _holds_a_private_match(plan, spending.decoys.patterns, pattern):
+        kept = 0.0
     quality = query_quality(
         asked,
         channels,
@@ -133,7 +127,61 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
         alpha=question.query.preference,
         kept=kept,
     )
-    return Prediction(question, quality, reason)
+    if spending.decoys and slots > 2:
+        # The next event of a match may be withheld, and a later one then takes its place.
+        quality = replace(quality, precision=None, q=None)
+    said = []
+    if touched:
+        said.append(f"noise on {', '.join(touched)}, counted by slot and in any order")
+    if spending.decoys:
+        span = "its slot is" if slots == 1 else f"all its {slots} slots are"
+        said.append(f"shown if {span} kept; slots of private matches never are")
+    return Prediction(question, quality, "; ".join(said) or "exact: no private row is of its types")
+
+
+def _obstacle(plan: Plan, terms: Terms, pattern: Pattern, spending: Spending) -> str | None:
+    """Why no closed form speaks of a query, if none does."""
+    private = plan.types(terms)
+    held_back = plan.types(terms, "response", "joint-response", "answers")
+    shared = private.keys() & set(pattern.types)
+    invented = stand_ins_seen_by(plan, terms, pattern)
+    others = {name: event for name, event in pattern.events.items() if name not in held_back}
+    hidden = sorted(reached(plan, others, held_back))
+    if invented:
+        return f"stand-ins of {listed(invented)} count in it"
+    if hidden:
+        return f"rows that are {listed(hidden)} as well do not count in it"
+    if sees_every_row(pattern) and private:
+        return "rows of every type count in it"
+    if spending.decoys and slots_spanned(pattern, plan.slot) is None:
+        return "without within it spans any number of slots"
+    if spending.decoys and any(stage.is_absence for stage in pattern.all_stages):
+        return "a withheld slot looks like absence"
+    if shared & held_back.keys():
+        asked = required_types(pattern)
+        if asked is None:
+            return "it takes more than one event of each type in a slot"
+        if asked - held_back.keys():
+            return "stand-ins stand at their slot's start, so their order with other rows is lost"
+    return None
+
+
+def _holds_a_private_match(plan: Plan, decoyed: frozenset[str], pattern: Pattern) -> bool:
+    """Whether every match of a query contains a match of a private pattern, and so is withheld."""
+    asked = [stage.event for stage in pattern.all_stages]
+    for name in decoyed:
+        private = plan.pattern(name)
+        if required_types(private) is None or required_types(pattern) is None:
+            continue
+        rest = iter(asked)
+        in_order = all(stage.event in rest for stage in private.all_stages)
+        if in_order and (len(private.all_stages) == 1 or _is_shorter(pattern, private)):
+            return True
+    return False
+
+
+def _is_shorter(one: Pattern, other: Pattern) -> bool:
+    return one.within is not None and other.within is not None and one.within <= other.within
 
 
 def _channels(plan: Plan, terms: Terms, spending: Spending) -> list[Channel]:

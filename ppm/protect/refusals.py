@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ppm.dp.composition import groups_by_shared_types
-from ppm.errors import Fault
+from ppm.errors import Fault, did_you_mean, listed
+from ppm.protect.overlap import groups
 from ppm.protect.plan import Plan, Question
-from ppm.protect.spending import patterns_told_by, slots_spanned, spending_of
+from ppm.protect.spending import (
+    patterns_told_by,
+    sees_every_row,
+    slots_spanned,
+    spending_of,
+)
 from ppm.protect.terms import Terms
 from ppm.spec.columns import columns_of_rule
 from ppm.spec.document import Path
+from ppm.spec.expression.declared import Predicate
 from ppm.spec.load import Declared
 from ppm.spec.pattern import EventType, Pattern
 
@@ -21,6 +27,7 @@ MOST_JOINT_TYPES = 16
 def refusals(plan: Plan) -> Iterator[Fault]:
     """Everything that makes a policy's promise impossible to keep."""
     yield from _one_name_one_type(plan)
+    yield from _prior(plan)
     for terms in plan.terms.values():
         yield from _one_mechanism_per_group(plan, terms)
         yield from _what_mechanisms_need(plan, terms)
@@ -60,6 +67,16 @@ def _one_name_one_type(plan: Plan) -> Iterator[Fault]:
                 )
 
 
+def _prior(plan: Plan) -> Iterator[Fault]:
+    known = {name for home in plan.patterns.values() for name in home.spec.events}
+    known |= {name for question in plan.questions for name in question.pattern.events}
+    for name in plan.policy.prior.rates if plan.policy.prior else ():
+        if name not in known:
+            hint = did_you_mean(name, sorted(known))
+            sentence = f"is no type of a private pattern or a query{hint}"
+            yield plan.declared.fault(("prior", "rates", name), sentence)
+
+
 def _in_pattern(home: Declared[Pattern] | Question, place: Path, sentence: str) -> Fault:
     if isinstance(home, Question):
         return home.home.fault((*home.inside, *place), sentence)
@@ -67,19 +84,15 @@ def _in_pattern(home: Declared[Pattern] | Question, place: Path, sentence: str) 
 
 
 def _one_mechanism_per_group(plan: Plan, terms: Terms) -> Iterator[Fault]:
-    types = {name: plan.pattern(name).types for name in terms.guarded}
-    for group in groups_by_shared_types(types):
+    for group in groups(plan, terms):
         first, *others = [name for name in terms.guarded if name in group]
         for name in others:
             mechanism, wanted = terms.guarded[name].mechanism, terms.guarded[first].mechanism
             if mechanism != wanted:
-                shared = sorted(
-                    set(types[name]) & {t for one in group - {name} for t in types[one]}
-                )
                 yield plan.declared.fault(
                     terms.guarded[name].place,
-                    f"is protected by {mechanism}, but shares {', '.join(shared)} with patterns "
-                    f"under {wanted} ({first}); patterns that share types need one mechanism",
+                    f"is protected by {mechanism}, but a row of it may be a row of {first} as "
+                    f"well, which is under {wanted}; such patterns need one mechanism",
                 )
 
 
@@ -98,6 +111,13 @@ def _what_mechanisms_need(plan: Plan, terms: Terms) -> Iterator[Fault]:
         if one.mechanism == "decoy-windows" and home.spec.within is None:
             sentence = f"needs within: decoy-windows must know how long a match can last ({where})"
             yield home.fault((), sentence)
+        if one.mechanism == "decoy-windows" and _forms_anew(home.spec):
+            yield home.fault(
+                (),
+                "cannot be hidden by decoy-windows: with next, not_next, consecutive or greedy "
+                "loops, until, or a window other than time, taking rows away can make another "
+                f"match ({where})",
+            )
         if one.mechanism != "answers" and not terms.releases_rows:
             yield plan.declared.fault(
                 one.place,
@@ -114,6 +134,10 @@ def _what_mechanisms_need(plan: Plan, terms: Terms) -> Iterator[Fault]:
             yield plan.declared.fault(place, sentence)
 
 
+def _forms_anew(pattern: Pattern) -> bool:
+    return sees_every_row(pattern) or any(stage.greedy for stage in pattern.all_stages)
+
+
 def _columns(plan: Plan, terms: Terms) -> Iterator[Fault]:
     taken: dict[str, Path] = {}
     for term in terms.columns:
@@ -122,6 +146,16 @@ def _columns(plan: Plan, terms: Terms) -> Iterator[Fault]:
                 sentence = f"is a second rule for the column {column}; one rule per column"
                 yield plan.declared.fault(term.place, sentence)
             taken[column] = term.place
+    for term in terms.columns:
+        scope = getattr(term.rule, "where", None)
+        others = taken.keys() - set(columns_of_rule(term.rule))
+        read = sorted(scope.columns & others) if isinstance(scope, Predicate) else []
+        if read and term.rule.guarantee != "none":
+            yield plan.declared.fault(
+                (*term.place, "where"),
+                f"reads {listed(read)}, which another rule changes: which rows are noisy would "
+                "tell what that rule hides; choose rows by other columns",
+            )
 
 
 def _allocation(plan: Plan, terms: Terms) -> Iterator[Fault]:
@@ -157,7 +191,7 @@ def _horizon(plan: Plan, terms: Terms) -> Iterator[Fault]:
         sentence = f"is {horizon.over}, shorter than a slot ({plan.policy.stream.slot})"
         yield plan.declared.fault((*place, "over"), sentence)
     spending = spending_of(plan, terms)
-    costs = {name: spending.of(name, plan.pattern(name)) for name in terms.guarded}
+    costs = {name: spending.of(name) for name in terms.guarded}
     for name, cost in costs.items():
         if cost > horizon.epsilon:
             yield plan.declared.fault(
@@ -176,6 +210,13 @@ def _question(plan: Plan, terms: Terms, question: Question) -> Iterator[Fault]:
                 f"is matches, but rows are withheld from {terms.community}; ask existence or count",
             )
         return
+    changed = sorted(column for column in question.pattern.columns if terms.rules_on(column))
+    if changed:
+        yield consumer.fault(
+            (*place, "ask"),
+            f"is {question.query.ask}, answered on the truth, but reads {listed(changed)}, which a "
+            f"column rule changes for {terms.community}; ask matches, or ask for other columns",
+        )
     told = patterns_told_by(plan, terms, question)
     others = [name for name in told if terms.guarded[name].mechanism != "answers"]
     if others:
@@ -186,8 +227,20 @@ def _question(plan: Plan, terms: Terms, question: Question) -> Iterator[Fault]:
             f"{terms.community} protects by {terms.guarded[name].mechanism}; ask matches, or "
             "protect it by answers",
         )
+    elif told and _shifts(question.pattern):
+        yield consumer.fault(
+            (*place, "pattern"),
+            "has a skip, a preset or a window under which one row can change every later answer; "
+            "an answer that pays needs skip: no_skip, and no window but time",
+        )
     elif told and slots_spanned(question.pattern, plan.slot) is None:
         yield consumer.fault(
             (*place, "pattern"),
             "needs within: an answer pays for every slot that its matches can span",
         )
+
+
+def _shifts(pattern: Pattern) -> bool:
+    """Whether one row can move all matches after it."""
+    skips = str(pattern.skip or "no_skip") != "no_skip" or pattern.preset not in (None, "all")
+    return skips or (pattern.window is not None and pattern.window.kind != "time")

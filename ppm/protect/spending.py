@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ppm.dp.allocation import uniform
-from ppm.dp.composition import change_cost, groups_by_shared_types
+from ppm.dp.composition import groups_by_shared_types
 from ppm.dp.decoy import slots_of_match
+from ppm.protect.overlap import private_types_of_rows, reached
 from ppm.protect.plan import Plan, Question
 from ppm.protect.terms import Terms
 from ppm.spec.pattern import Pattern
@@ -50,27 +51,50 @@ class Spending:
 
     shares: Mapping[str, float]
     """The epsilon of each type under `response`."""
+    budgets: Mapping[str, float]
+    """The epsilon of each pattern under `response`."""
+    is_uniform: bool
+    """Whether `shares` is what will be spent; if not, only `budgets` bounds it."""
     groups: tuple[Group, ...]
     decoys: Decoys | None
     answers: tuple[Answer, ...]
+    changed: Mapping[str, frozenset[str]]
+    """For each pattern, the private types that may change with rows of its types."""
+    types: Mapping[str, frozenset[str]]
+    """The types of each pattern."""
 
-    def of(self, name: str, pattern: Pattern) -> float:
-        """What a change of one slot costs, in rows of this pattern's types."""
-        bits = change_cost(self.shares, pattern.types)
-        joint = [group.epsilon for group in self.groups if name in group.patterns]
+    def bits_of(self, name: str) -> float:
+        """What the bits of `response` that a pattern's rows may change cost together."""
+        changed = self.changed[name]
+        if self.is_uniform:
+            return math.fsum(self.shares[one] for one in changed if one in self.shares)
+        # Whatever the allocation, the types of a pattern stay within its budget.
+        return math.fsum(
+            epsilon
+            for pattern, epsilon in self.budgets.items()
+            if pattern == name or not changed.isdisjoint(self.types[pattern] - self.types[name])
+        )
+
+    def groups_of(self, name: str) -> list[Group]:
+        """The joint draws that a pattern's rows may change."""
+        return [group for group in self.groups if not self.changed[name].isdisjoint(group.types)]
+
+    def of(self, name: str) -> float:
+        """What a change of one slot costs, in rows of a pattern's types."""
         decoys = self.decoys.epsilon if self.decoys and name in self.decoys.patterns else 0.0
         answers = [a.slots * a.epsilon for a in self.answers if name in a.patterns]
-        return math.fsum([bits, *joint, decoys, *answers])
+        joint = [group.epsilon for group in self.groups_of(name)]
+        return math.fsum([self.bits_of(name), *joint, decoys, *answers])
 
     @property
     def of_all(self) -> float:
         """What a change of one slot costs, in rows of any private type."""
-        decoys = self.decoys.epsilon if self.decoys else 0.0
+        bits = self.shares if self.is_uniform else self.budgets
         return math.fsum(
             [
-                *self.shares.values(),
+                *bits.values(),
                 *(group.epsilon for group in self.groups),
-                decoys,
+                self.decoys.epsilon if self.decoys else 0.0,
                 *(answer.slots * answer.epsilon for answer in self.answers),
             ]
         )
@@ -78,17 +102,21 @@ class Spending:
 
 def spending_of(plan: Plan, terms: Terms) -> Spending:
     """How a community's budgets are split over what is released to it."""
-    budgets = {
-        name: (plan.pattern(name).types, one.epsilon) for name, one in terms.by("response").items()
-    }
+    response = terms.by("response")
     decoys = terms.by("decoy-windows")
     return Spending(
-        shares=uniform(budgets),
+        shares=uniform(
+            {name: (plan.pattern(name).types, one.epsilon) for name, one in response.items()}
+        ),
+        budgets={name: one.epsilon for name, one in response.items()},
+        is_uniform=all(one.allocation == "uniform" for one in response.values()),
         groups=_groups(plan, terms),
         decoys=Decoys(frozenset(decoys), min(one.epsilon for one in decoys.values()))
         if decoys
         else None,
         answers=_answers(plan, terms),
+        changed={name: private_types_of_rows(plan, terms, name) for name in terms.guarded},
+        types={name: frozenset(plan.pattern(name).types) for name in terms.guarded},
     )
 
 
@@ -127,29 +155,27 @@ def _answers(plan: Plan, terms: Terms) -> tuple[Answer, ...]:
 def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> list[str]:
     """The private patterns of a community that an answer on the truth tells something about.
 
-    A query that shares no type is answered on the public rows alone, and tells nothing. Where rows
-    are counted or must be neighbours, every row matters, and so does every private pattern. Decoys
-    withhold whole slots, so there any row tells.
+    It tells nothing only if no row of a private type can change it: its types never hold of such a
+    row, and it neither counts rows nor asks for neighbours. Decoys withhold whole slots, so there
+    any row tells.
     """
-    asked = set(question.pattern.events)
     return [
         name
         for name, one in terms.guarded.items()
         if one.mechanism == "decoy-windows"
         or sees_every_row(question.pattern)
-        or not asked.isdisjoint(plan.pattern(name).events)
+        or reached(plan, question.pattern.events, plan.pattern(name).events)
     ]
 
 
 def sees_every_row(pattern: Pattern) -> bool:
-    """Whether rows of other types can change its matches: strict order, count window, wildcard."""
-    strict = any(
-        stage.contiguity in ("next", "not_next") or stage.loop == "consecutive"
+    """Whether rows of other types can change its matches: strict order, until, most windows."""
+    return any(
+        stage.contiguity in ("next", "not_next")
+        or stage.loop == "consecutive"
+        or stage.until is not None
         for stage in pattern.all_stages
-    )
-    counts = pattern.window is not None and pattern.window.kind in ("count", "session")
-    wildcard = any(not event.where.columns for event in pattern.events.values())
-    return strict or counts or wildcard
+    ) or (pattern.window is not None and pattern.window.kind != "time")
 
 
 def slots_spanned(pattern: Pattern, slot: int) -> int | None:

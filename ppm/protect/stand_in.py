@@ -3,110 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from ppm.cep.predicate import evaluate
-from ppm.errors import BindingError, Fault
+from ppm.cep.rowwise import answer
+from ppm.errors import BindingError, Fault, listed
 from ppm.protect.plan import Plan
 from ppm.protect.terms import Terms
-from ppm.spec.expression.kinds import ColumnType, ExpressionError
+from ppm.spec.expression.functions import Kind
+from ppm.spec.expression.kinds import ExpressionError
+from ppm.spec.expression.lower import lower
+from ppm.spec.expression.nodes import Literal, Logic, Node, Not, columns_of
 from ppm.spec.load import Declared
 from ppm.spec.pattern import EventType, Pattern
 from ppm.spec.stream import Stream
 
-_ARROW: Mapping[ColumnType, pa.DataType] = {
-    ColumnType.STRING: pa.string(),
-    ColumnType.INTEGER: pa.int64(),
-    ColumnType.DOUBLE: pa.float64(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
-    ColumnType.LOCAL_TIMESTAMP: pa.timestamp("us"),
-}
-_WEEK = 7 * 86_400_000_000
-_MOST_SLOTS = 7 * 24 * 60
-"""Slot starts that are tried: those of a week, or so many if slots are shorter than a minute."""
-
 
 def stand_in_faults(plan: Plan) -> Iterator[Fault]:
     """Stand-ins that would betray themselves, or pass for something else."""
-    declared = {
-        (name, one): home for name, home in plan.patterns.items() for one in home.spec.events
+    types = {
+        name: event for home in plan.patterns.values() for name, event in home.spec.events.items()
     }
-    types = {one: home.spec.events[one] for (_, one), home in declared.items()}
-    for (_, name), home in declared.items():
-        if home.spec.events[name].stand_in is not None:
-            yield from _faults_of_one(name, home, types, plan.policy.stream)
+    for home in plan.patterns.values():
+        for name, event in home.spec.events.items():
+            if event.stand_in is not None:
+                yield from _faults_of_one(name, home, types, plan.policy.stream)
 
 
 def stand_ins_seen_by(plan: Plan, terms: Terms, pattern: Pattern) -> list[str]:
     """The private types whose stand-ins pass for something that a query asks under another name."""
     stream = plan.policy.stream
     released = plan.types(terms, "response", "joint-response")
-    asked = {name: event for name, event in pattern.events.items() if name not in released}
+    asked = [event for name, event in pattern.events.items() if name not in released]
     return [
         name
         for name, event in released.items()
         if event.stand_in is not None
-        and any(_passing(other, _rows(event, asked, stream), stream) for other in asked.values())
+        and any(_may_pass_for(other, event.stand_in, stream) for other in asked)
     ]
-
-
-def _passing(event: EventType, rows: pa.Table, stream: Stream) -> int:
-    """How many rows satisfy the predicate of a type."""
-    matches = evaluate(event.where.tree, rows, zones=stream.zones, timezone=stream.timezone)
-    return int(pc.sum(pc.cast(pc.fill_null(matches, False), pa.int64())).as_py() or 0)
 
 
 def _faults_of_one(
     name: str, home: Declared[Pattern], types: Mapping[str, EventType], stream: Stream
 ) -> Iterator[Fault]:
-    place = ("events", name, "stand_in")
-    try:
-        rows = _rows(home.spec.events[name], types, stream)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError):
-        yield home.fault(place, "has values that do not fit the columns that the policy declares")
-        return
-    for other, event in {**types, name: home.spec.events[name]}.items():
-        try:
-            count = _passing(event, rows, stream)
-        except (BindingError, ExpressionError):
-            continue  # told by the binding of the predicate itself
-        if other == name and count == 0:
-            yield home.fault(place, f"does not satisfy its own predicate, {event.where}")
-        elif other == name and count < rows.num_rows:
-            yield home.fault(
-                place,
-                f"does not satisfy its own predicate in every slot ({event.where}); a stand-in "
-                f"stands at its slot's start, so the predicate cannot ask for the time of day",
-            )
-        elif other != name and count > 0:
-            yield home.fault(
-                place, f"satisfies {other} as well ({event.where}); choose other values"
-            )
-
-
-def _rows(event: EventType, types: Mapping[str, EventType], stream: Stream) -> pa.Table:
-    """The stand-in of each subject and slot of a week, nulls where nothing is declared."""
+    event = home.spec.events[name]
     values = event.stand_in or {}
-    read = {column for one in types.values() for column in one.where.columns}
-    slots = min(_MOST_SLOTS, -(-_WEEK // stream.slot.microseconds))
-    subjects = (None,) if stream.subjects == "seen" else stream.subjects
-    size = max(slots, len(subjects))
-    step = timedelta(microseconds=stream.slot.microseconds)
-    known = stream.types or {}
-    columns: dict[str, pa.Array] = {}
-    for column in sorted(read | values.keys()):
-        # Without a declared type, a column is what its stand-in is; an absent one is null.
-        kind = _ARROW[known[column]] if column in known else None
-        if column == stream.time:
-            starts = [stream.from_ + step * (row % slots) for row in range(size)]
-            columns[column] = pa.array(starts, _ARROW[ColumnType.TIMESTAMP])
-        elif column == stream.subject:
-            whose = [subjects[row % len(subjects)] for row in range(size)]
-            columns[column] = pa.array(whose, pa.string()).cast(kind or pa.string())
-        else:
-            columns[column] = pa.array([values.get(column)] * size, kind)
-    return pa.table(columns) if columns else pa.table({"": pa.nulls(size)})
+    place = ("events", name, "stand_in")
+    misfits = _misfits(values, stream)
+    if misfits:
+        yield home.fault(place, f"has values that do not fit the declared {listed(misfits)}")
+        return
+    varying = sorted(event.where.columns & {stream.time, stream.subject})
+    if varying:
+        yield home.fault(
+            ("events", name, "where"),
+            f"reads {listed(varying)}; a stand-in stands for every subject, at the start of every "
+            "slot, so the predicate of its type cannot ask for them",
+        )
+    elif _passes_for(event.where.tree, values, stream) is False:
+        yield home.fault(place, f"does not satisfy its own predicate, {event.where}")
+    for other, one in types.items():
+        if other != name and _may_pass_for(one, values, stream):
+            yield home.fault(place, f"satisfies {other} as well ({one.where}); choose other values")
+
+
+def _misfits(values: Mapping[str, object], stream: Stream) -> list[str]:
+    """The columns whose declared type a stand-in's value is not of."""
+    kinds = {bool: Kind.BOOLEAN, int: Kind.INTEGER, float: Kind.NUMBER, str: Kind.TEXT}
+    return [
+        column
+        for column, value in values.items()
+        if column not in (stream.time, stream.subject)
+        and stream.types is not None
+        and column in stream.types
+        and stream.types[column].kind is not kinds[type(value)]
+        and (stream.types[column].kind, type(value)) != (Kind.NUMBER, int)
+    ]
+
+
+def _may_pass_for(event: EventType, values: Mapping[str, object], stream: Stream) -> bool:
+    """Whether a stand-in satisfies a predicate for some subject and in some slot."""
+    varying = frozenset({stream.time, stream.subject})
+    return _passes_for(_at_best(event.where.tree, varying, is_true=True), values, stream) is True
+
+
+def _at_best(node: Node, varying: frozenset[str], *, is_true: bool) -> Node:
+    """The predicate with everything that reads a varying column as true (or false) as it can be."""
+    match node:
+        case Logic():
+            return Logic(
+                node.operator,
+                _at_best(node.left, varying, is_true=is_true),
+                _at_best(node.right, varying, is_true=is_true),
+            )
+        case Not(operand=operand):
+            return Not(_at_best(operand, varying, is_true=not is_true))
+        case _:
+            return Literal(is_true) if columns_of(node) & varying else node
+
+
+def _passes_for(tree: Node, values: Mapping[str, object], stream: Stream) -> bool | None:
+    """Whether a stand-in satisfies a predicate; None if the predicate does not fit the stream."""
+    row = {column: values.get(column) for column in columns_of(tree)}
+    if stream.types is not None and not row.keys() <= stream.types.keys():
+        return None
+    try:
+        return answer(lower(tree, stream.zones), row, timezone=stream.timezone) is True
+    except (BindingError, ExpressionError):
+        return None  # the binding of the predicate tells why

@@ -116,6 +116,16 @@ def _merge(
             for position, rule in enumerate(source.columns)
         )
         given = {column for term in own for column in columns_of_rule(term.rule)}
+        for term in columns:
+            left = sorted(set(columns_of_rule(term.rule)) - given)
+            if left and len(left) < len(columns_of_rule(term.rule)):
+                faults.append(
+                    policy.fault(
+                        (*place, "columns"),
+                        f"replace a part of an inherited {term.rule.rule} rule, and {left[0]} "
+                        "would pass as it is; give a rule for it too",
+                    )
+                )
         kept = [term for term in columns if given.isdisjoint(columns_of_rule(term.rule))]
         columns = (*kept, *own)
     collusion = [source.collusion for _, source in chain if source.collusion is not None]
@@ -151,6 +161,11 @@ def _settle(
     allocation = next((one.allocation for _, one in sources if one.allocation is not None), None)
     place = sources[0][0]
     if mechanism == "none":
+        lifted = next(at for at, (_, one) in enumerate(sources) if one.mechanism is not None)
+        if any(one.epsilon is not None for _, one in sources[: lifted + 1]):
+            faults.append(
+                policy.fault(place, f"has an epsilon, but mechanism: none holds in {community}")
+            )
         return None
     if mechanism is not None and epsilon is not None:
         return Guarded(mechanism, epsilon, allocation or "uniform", place)

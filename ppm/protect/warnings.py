@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ppm.dp.allocation import unspent
 from ppm.errors import Fault, listed
@@ -23,10 +23,25 @@ def warnings(plan: Plan) -> Iterator[Fault]:
         yield from _without_guarantee(plan, terms)
         yield from _sampled_source(plan, terms)
         yield from _large_budgets(plan, terms)
+        yield from _released_ids(plan, terms)
         yield from _shared_types(plan, terms)
         yield from _skipped_matches(plan, terms)
         yield from _nothing_to_tell(plan, terms)
     yield from _questions(plan)
+
+
+def warnings_of_all(plans: Iterable[Plan]) -> Iterator[Fault]:
+    """What no policy shows by itself: a pattern that two of them protect is told of twice."""
+    first: dict[str, Plan] = {}
+    for plan in plans:
+        for name in plan.patterns:
+            other = first.setdefault(name, plan)
+            if other is not plan:
+                yield plan.declared.warning(
+                    (),
+                    f"protects {name}, as {other.policy.name} does: over one stream, what their "
+                    "readers learn adds up",
+                )
 
 
 def _raw_access(plan: Plan) -> Iterator[Fault]:
@@ -60,6 +75,7 @@ def _sampled_source(plan: Plan, terms: Terms) -> Iterator[Fault]:
 
 
 def _large_budgets(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    yield from _large_columns(plan, terms)
     for one in terms.guarded.values():
         if one.epsilon > LARGE_EPSILON:
             yield plan.declared.warning(
@@ -68,11 +84,34 @@ def _large_budgets(plan: Plan, terms: Terms) -> Iterator[Fault]:
             )
 
 
+def _large_columns(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    for term in terms.columns:
+        for key in ("epsilon", "level"):
+            value = getattr(term.rule, key, 0.0)
+            if value > LARGE_EPSILON:
+                yield plan.declared.warning(
+                    (*term.place, key),
+                    f"is {value:g}; above {LARGE_EPSILON:g} a value hides next to nothing",
+                )
+
+
+def _released_ids(plan: Plan, terms: Terms) -> Iterator[Fault]:
+    column = plan.policy.stream.event_id
+    if column is None or not (terms.guarded and terms.releases_rows):
+        return
+    if not any(term.rule.rule == "drop" for term in terms.rules_on(column)):
+        yield plan.declared.warning(
+            ("stream", "event_id"),
+            f"is {column}, which {terms.community} sees: if ids count up, a gap between them tells "
+            "of rows held back; drop it there",
+        )
+
+
 def _shared_types(plan: Plan, terms: Terms) -> Iterator[Fault]:
     spending = spending_of(plan, terms)
     response = terms.by("response")
     budgets = {name: (plan.pattern(name).types, one.epsilon) for name, one in response.items()}
-    for name, left in unspent(budgets, spending.shares).items():
+    for name, left in unspent(budgets, spending.shares).items() if spending.is_uniform else ():
         # The last bits of a rounded share are no budget that anybody misses.
         if left > 1e-9 * response[name].epsilon:
             yield plan.declared.warning(
@@ -118,7 +157,7 @@ def _questions(plan: Plan) -> Iterator[Fault]:
         if prediction.reason.startswith("cannot"):
             yield consumer.warning(place, prediction.reason)
         elif prediction.quality is not None and prediction.quality.recall == 0:
-            sentence = f"finds nothing: a type is never released to {question.community}"
+            sentence = f"finds nothing: what it needs is never released to {question.community}"
             yield consumer.warning(place, sentence)
         for side, least, found in prediction.shortfalls:
             yield consumer.warning(

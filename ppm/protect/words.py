@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from decimal import ROUND_CEILING, Decimal
 
-from ppm.dp.columns import category_kept, geo_epsilon, geo_rms, laplace_deviation, snap_limit
+from ppm.dp.columns import (
+    category_kept,
+    geo_epsilon,
+    geo_rms,
+    laplace_deviation,
+    snap_limit,
+    snap_rms,
+)
 from ppm.errors import counted, listed
 from ppm.protect.guarantee import Guarantee
 from ppm.protect.plan import Plan
@@ -26,10 +34,16 @@ _WITHHELD = {
 def number(value: float) -> str:
     """A number as people read it.
 
+    Rounded up, because an epsilon that is told must not be smaller than it is.
+
     >>> number(2.25), number(96.0), number(1 / 3)
-    ('2.25', '96', '0.3333')
+    ('2.25', '96', '0.3334')
     """
-    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    # A sum of floats such as 0.1 + 0.2 is not more than 0.3 for its last bit.
+    exact = Decimal(repr(value)).quantize(Decimal("1e-9"))
+    digits = max(0, 3 - exact.adjusted()) if exact else 0
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+    return f"{rounded:,f}".rstrip("0").rstrip(".") if digits else f"{rounded:,f}"
 
 
 def spoken(microseconds: int) -> str:
@@ -50,7 +64,8 @@ def promise(plan: Plan, terms: Terms, one: Guarantee) -> str:
     """The guarantee for one pattern, in one paragraph."""
     slot = plan.policy.stream.slot
     if one.slot == 0:
-        return f"Nothing about {one.pattern} is released: no registered query asks for it."
+        said = f"Nothing about {one.pattern} is released: no registered query asks for it."
+        return f"{said} {_together(one)}"
     if one.is_one_sided:
         text = (
             f"One-sided epsilon = {number(one.slot)} computational differential privacy per "
@@ -73,9 +88,10 @@ def _longer(one: Guarantee, terms: Terms) -> Iterator[str]:
         if one.mechanism == "response" and one.match_slots > 1:
             text += f" ({number(one.slot)} if each type occurs in one slot only)"
         if one.shared_event is not None:
-            text += f"; an event that many matches share: {number(one.shared_event)}"
+            text += f"; an event that many matches share: {number(one.shared_event)}; a longer "
+            text += "stay makes more matches, and each slot that they touch costs"
         yield f"{text}."
-    yield f"A day: {number(one.day)}."
+    yield f"24 hours: {number(one.day)}."
     if one.horizon is not None and terms.horizon is not None and one.paid_slots is not None:
         yield (
             f"Over {terms.horizon.over}: {number(one.horizon)}; the first "
@@ -102,16 +118,19 @@ def column_promise(term: ColumnTerm) -> str:
             text = f"{rule.column} moves to a grid of {rule.grid:g}, by at most "
             text += f"{snap_limit(rule.grid):g}. A rounding, not a guarantee."
         case Laplace():
-            spread = laplace_deviation(rule.epsilon, rule.upper - rule.lower, grid=1.0)
-            text = f"{rule.column}: epsilon = {number(rule.epsilon)} a row, clamped to "
-            text += f"{rule.lower:g} to {rule.upper:g}, standard deviation about {number(spread)}."
+            width = rule.upper - rule.lower
+            spread = laplace_deviation(rule.epsilon, width, grid=width * 2**-20)
+            text = f"{rule.column}: epsilon = {number(rule.epsilon)} a row; noise of standard "
+            text += f"deviation {number(spread)}, then clamped to {rule.lower:g} to {rule.upper:g}."
         case Category():
             kept = category_kept(rule.epsilon, rule.size)
             text = f"{rule.column}: epsilon = {number(rule.epsilon)} a row; {kept:.0%} of the "
             text += f"values stay what they are, out of {rule.size}."
         case Geo():
-            epsilon = geo_epsilon(rule.level, rule.radius.metres)
-            rms = geo_rms(epsilon, grid=rule.grid.metres)
+            # Points move to the grid first, so two of them may be a diagonal further apart there.
+            reach = rule.radius.metres + math.sqrt(2) * rule.grid.metres
+            noise = geo_rms(geo_epsilon(rule.level, reach), grid=rule.grid.metres)
+            rms = math.hypot(noise, snap_rms(rule.grid.metres, axes=2))
             text = (
                 f"{rule.latitude}, {rule.longitude}: {_level(rule.level)} within {rule.radius} per "
             )
@@ -143,21 +162,23 @@ def delay(plan: Plan, terms: Terms) -> str:
             f"lateness ({stream.lateness})."
         )
     if terms.guarded:
+        # Subjects that are not declared become known by their rows, which must then be looked at.
+        others = "pass at once" if stream.subjects != "seen" else "pass through ppm as well"
         return (
             f"Rows of private types come {spoken(lateness)} after the end of their slot of "
-            f"{stream.slot}; other rows pass at once."
+            f"{stream.slot}; other rows {others}."
         )
     return "Rows pass at once."
 
 
-def not_covered(plan: Plan, terms: Terms) -> Iterator[str]:
+def not_covered(terms: Terms) -> Iterator[str]:
     """What stays outside every promise of a community."""
     if not terms.guarded and not terms.columns:
         return
     mechanisms = {one.mechanism for one in terms.guarded.values()}
     if mechanisms & {"response", "joint-response", "answers"}:
         yield "other event types and their times"
-        if plan.policy.stream.sampled_every is not None and terms.releases_rows:
+        if terms.releases_rows:
             yield "gaps that held-back rows leave in a sampled stream"
     if "decoy-windows" in mechanisms:
         yield "that a pattern did not happen, and the true slots around it"
@@ -166,4 +187,5 @@ def not_covered(plan: Plan, terms: Terms) -> Iterator[str]:
     yield "rows of other subjects"
     yield "types that go together with a private one but are not declared in its pattern"
     yield "which rows are late"
-    yield "that a subject exists, and since when"
+    yield "that a subject exists, and since when; what happened before from"
+    yield "what other policies or versions tell over the same stream"

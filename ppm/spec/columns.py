@@ -178,6 +178,8 @@ class Geo(_NoisyRule):
     def _puts_rows_into_the_area(self) -> Self:
         if self.latitude == self.longitude:
             raise Refusal.at(("longitude",), f"is {self.longitude}, like latitude")
+        if self.grid > self.radius:
+            raise Refusal.at(("grid",), f"is {self.grid}; it must not exceed radius, {self.radius}")
         latitude, longitude = self.missing
         if not (
             self.area.south <= latitude <= self.area.north

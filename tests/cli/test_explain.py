@@ -22,13 +22,15 @@ DOCUMENT = """\
 
 What others learn from a front door.
 
-Numbers are for the uniform allocation. Precision and Q rest on this prior: the makers' own doors.
+Numbers are for the uniform allocation. Precision and Q rest on this prior, with types \
+taken as independent: the makers' own doors.
 
 ## Community services
 
 Companies that were booked.
 
-Rows of private types come 5 min after the end of their slot of 1 h; other rows pass at once.
+Rows of private types come 5 min after the end of their slot of 1 h; other rows pass through \
+ppm as well.
 
 ### What it may learn
 
@@ -39,7 +41,7 @@ Rows of private types come 5 min after the end of their slot of 1 h; other rows 
 **house-empty** (`lock -> arm within 10 min`). Locked \\| from outside, then armed. Epsilon = 2 \
 computational pattern-level differential privacy per subject and 1 h slot for house-empty (add or \
 remove rows of its types). One match: up to 2 slots, 4 (2 if each type occurs in one slot only). \
-A day: 48. If communities compare notes: 3 per slot.
+24 hours: 48. If communities compare notes: 3 per slot.
 
 ### What happens to columns
 
@@ -50,17 +52,19 @@ A day: 48. If communities compare notes: 3 per slot.
 | consumer | model | query | asks | recall | precision | Q | minimum | because |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 | heating | transparent | turn-down | matches | 53.4% | 8.8% | 31.1% | recall 50% (reached) | \
-noise on arm, lock; 7.2% of empty slots show a match |
-| heating | transparent | new-battery | matches | 100% | 100% | 100% | - | exact on rows of \
-no private type |
+noise on arm, lock, counted by slot and in any order; 7.2% of empty slots show a match |
+| heating | transparent | new-battery | matches | 100% | 100% | 100% | - | exact: no private \
+row is of its types |
 
 ### What is not covered
 
 - other event types and their times
+- gaps that held-back rows leave in a sampled stream
 - rows of other subjects
 - types that go together with a private one but are not declared in its pattern
 - which rows are late
-- that a subject exists, and since when
+- that a subject exists, and since when; what happened before from
+- what other policies or versions tell over the same stream
 """
 
 
@@ -79,7 +83,7 @@ def test_markdown_shows_what_was_written(ppm: Ppm, project: Path) -> None:
         for child in token.children or ()
         if child.type in ("text", "text_special")
     )
-    assert "this prior: 1. a|b *c* `d` <e> [f](g) _h_ i_j." in shown
+    assert "independent: 1. a|b *c* `d` <e> [f](g) _h_ i_j." in shown
 
 
 def test_a_pipe_does_not_end_a_cell_of_markdown(project: Path) -> None:
@@ -117,13 +121,13 @@ def test_the_terminal_shows_all_of_it(ppm: Ppm, project: Path) -> None:
         "  house-empty  lock -> arm within 10 min\n    Locked | from outside, then armed\n",
         "  What happens to columns\n  - watts is null.\n",
         "    turn-down    matches   53.4%       8.8%  31.1%  recall 50% ✓\n",
-        "      noise on arm, lock; 7.2% of empty slots show a match\n",
+        "      noise on arm, lock, counted by slot and in any order; 7.2% of empty slots",
         "  It gets no rows, only answers to registered queries. Answers come 5 min after",
         "  house-empty  answers         1  2 in 2 slots     24         50         3\n",
         "at most 2 a subject; standard deviation ",
         "  Not covered\n  - other event types and their times\n",
         "Numbers are for the uniform allocation.",
-        "this prior: the makers' own doors.\n",
+        "independent: the makers' own doors.\n",
     ):
         assert said in out
     assert all(line == line.rstrip() for line in out.splitlines())

@@ -9,6 +9,7 @@ import pytest
 from tests.protect.town import (
     CONSUMER,
     ERRAND,
+    FILES,
     POLICY,
     SHARED_CLINIC,
     VISIT,
@@ -19,6 +20,13 @@ from tests.protect.town import (
     in_stream,
     mechanism,
     query,
+)
+
+GYM = "{name: q, events: {gym: place = 'gym'}, sequence: gym}"
+LAPLACE = "{rule: laplace, column: age, epsilon: 1, lower: 0, upper: 99, missing: 0}"
+GEO = (
+    "{rule: geo, latitude: lat, longitude: lon, level: 1, radius: 200 m, grid: 10 m, epoch: 1 d, "
+    "missing: [59.5, 10.5], area: {south: 59, west: 10, north: 60, east: 11}}"
 )
 
 
@@ -138,7 +146,7 @@ def test_a_project_without_faults_has_none(tmp_path: Path) -> None:
             [(VISIT, "stand_in: {place: clinic}", "stand_in: {place: clinic, age: old}")],
             [
                 "patterns/visit.yaml:3: events.clinic.stand_in has values that do not fit the "
-                "columns that the policy declares",
+                "declared age",
             ],
             id="a stand-in of another type",
         ),
@@ -161,9 +169,9 @@ def test_a_project_without_faults_has_none(tmp_path: Path) -> None:
         pytest.param(
             [(VISIT, "place = 'clinic'", "place = 'clinic' AND hour(ts) > 8")],
             [
-                "patterns/visit.yaml:3: events.clinic.stand_in does not satisfy its own predicate "
-                "in every slot (place = 'clinic' AND hour(ts) > 8); a stand-in stands at its "
-                "slot's start, so the predicate cannot ask for the time of day",
+                "patterns/visit.yaml:3: events.clinic.where reads ts; a stand-in stands for every "
+                "subject, at the start of every slot, so the predicate of its type cannot ask for "
+                "them",
             ],
             id="a stand-in that depends on the hour",
         ),
@@ -231,8 +239,8 @@ def test_a_project_without_faults_has_none(tmp_path: Path) -> None:
             [*SHARED_CLINIC, mechanism("errand", "joint-response")],
             [
                 "policies/town.yaml:16: communities.friends.protect.errand is protected by "
-                "joint-response, but shares clinic with patterns under response (visit); patterns "
-                "that share types need one mechanism",
+                "joint-response, but a row of it may be a row of visit as well, which is under "
+                "response; such patterns need one mechanism",
             ],
             id="patterns that share a type but not a mechanism",
         ),
@@ -240,8 +248,8 @@ def test_a_project_without_faults_has_none(tmp_path: Path) -> None:
             [*SHARED_CLINIC, mechanism("errand", "decoy-windows")],
             [
                 "policies/town.yaml:16: communities.friends.protect.errand is protected by "
-                "decoy-windows, but shares clinic with patterns under response (visit); patterns "
-                "that share types need one mechanism",
+                "decoy-windows, but a row of it may be a row of visit as well, which is under "
+                "response; such patterns need one mechanism",
             ],
             id="a decoy pattern that shares a type with a response pattern",
         ),
@@ -306,9 +314,7 @@ def test_a_project_without_faults_has_none(tmp_path: Path) -> None:
         pytest.param(
             [
                 mechanism("errand", "decoy-windows"),
-                query(
-                    "pattern: {name: q, events: {old: age > 70}, sequence: old}\n    ask: existence"
-                ),
+                query(f"pattern: {GYM}\n    ask: existence"),
             ],
             [
                 "consumers/app.yaml:8: queries[0].ask is existence, answered on the truth, and "
@@ -434,6 +440,121 @@ def test_a_project_without_faults_has_none(tmp_path: Path) -> None:
             ],
             id="a file that is broken hides no other fault",
         ),
+        pytest.param(
+            [
+                (VISIT, "place = 'clinic'", "age > 70"),
+                (VISIT, "{place: clinic}", "{age: 71}"),
+                mechanism("errand", "decoy-windows"),
+            ],
+            [
+                "policies/town.yaml:16: communities.friends.protect.errand is protected by "
+                "decoy-windows, but a row of it may be a row of visit as well, which is under "
+                "response; such patterns need one mechanism",
+            ],
+            id="a row that may be of two patterns with two mechanisms",
+        ),
+        pytest.param(
+            [(ERRAND, "shop -> post", "shop >> post"), mechanism("errand", "decoy-windows")],
+            [
+                "patterns/errand.yaml:1: the pattern cannot be hidden by decoy-windows: with "
+                "next, not_next, consecutive or greedy loops, until, or a window other than "
+                "time, taking rows away can make another match (policy town, community "
+                "friends)",
+            ],
+            id="a decoy pattern in strict order",
+        ),
+        pytest.param(
+            [
+                mechanism("visit", "answers"),
+                (VISIT, "within: 2 h", "within: 2 h\npreset: non-overlapping"),
+                query("pattern: visit\n    ask: existence"),
+            ],
+            [
+                "consumers/app.yaml:7: queries[0].pattern has a skip, a preset or a window "
+                "under which one row can change every later answer; an answer that pays needs "
+                "skip: no_skip, and no window but time",
+            ],
+            id="an answer that one row can shift for ever",
+        ),
+        pytest.param(
+            [
+                query(
+                    "pattern: {name: q, events: {gym: place = 'gym'},\n"
+                    "      stages: [{event: gym, times: 1.., until: age > 3}]}\n    ask: existence"
+                )
+            ],
+            [
+                "consumers/app.yaml:9: queries[0].ask is existence, answered on the truth, and "
+                "tells about visit, which friends protects by response; ask matches, or "
+                "protect it by answers",
+            ],
+            id="an answer that every row can change",
+        ),
+        pytest.param(
+            [
+                in_friends("columns: [{rule: drop, column: place}]"),
+                query(f"pattern: {GYM}\n    ask: existence"),
+            ],
+            [
+                "consumers/app.yaml:8: queries[0].ask is existence, answered on the truth, but "
+                "reads place, which a column rule changes for friends; ask matches, or ask for "
+                "other columns",
+            ],
+            id="an answer about a column that a rule hides",
+        ),
+        pytest.param(
+            [
+                in_friends(
+                    f"columns: [{LAPLACE}, {{rule: category, column: place, epsilon: 1,",
+                    "  values: [x], other: y, where: age > 3}]",
+                )
+            ],
+            [
+                "policies/town.yaml:18: communities.friends.columns[1].where reads age, which "
+                "another rule changes: which rows are noisy would tell what that rule hides; "
+                "choose rows by other columns",
+            ],
+            id="a scope that reads what another rule hides",
+        ),
+        pytest.param(
+            [
+                (POLICY, "communities:\n", f"defaults: {{columns: [{GEO}]}}\ncommunities:\n"),
+                in_friends("columns: [{rule: drop, column: lat}]"),
+            ],
+            [
+                "policies/town.yaml:18: communities.friends.columns replace a part of an "
+                "inherited geo rule, and lon would pass as it is; give a rule for it too",
+            ],
+            id="half of an inherited geo rule",
+        ),
+        pytest.param(
+            [
+                (
+                    POLICY,
+                    "visit: {mechanism: response, epsilon: 1}",
+                    "visit: {mechanism: none, epsilon: 1}",
+                )
+            ],
+            [
+                "policies/town.yaml:15: communities.friends.protect.visit has an epsilon, but "
+                "mechanism: none holds in friends",
+            ],
+            id="an epsilon where nothing is protected",
+        ),
+        pytest.param(
+            [
+                (
+                    POLICY,
+                    "communities:\n",
+                    "prior: {source: a survey, rates: {clinik: 5 %}}\ncommunities:\n",
+                )
+            ],
+            [
+                "policies/town.yaml:12: prior.rates.clinik is no type of a private pattern or "
+                "a query; did you mean clinic?",
+            ],
+            id="a prior for no type",
+        ),
     ],
 )
 def test_what_cannot_be_promised_is_refused(
@@ -529,6 +650,8 @@ def test_what_cannot_be_promised_is_refused(
                 mechanism("visit", "decoy-windows"),
             ],
             [
+                "consumers/app.yaml:6: warning: queries[0] finds nothing: what it needs is never "
+                "released to friends",
                 "patterns/visit.yaml:7: warning: preset is first, which decoy-windows leaves "
                 "aside: every match must be hidden, or the next one gives it away",
             ],
@@ -562,7 +685,7 @@ def test_what_cannot_be_promised_is_refused(
         pytest.param(
             [mechanism("visit", "answers")],
             [
-                "consumers/app.yaml:6: warning: queries[0] finds nothing: a type is never "
+                "consumers/app.yaml:6: warning: queries[0] finds nothing: what it needs is never "
                 "released to friends",
             ],
             id="a query that finds nothing",
@@ -575,6 +698,27 @@ def test_what_cannot_be_promised_is_refused(
             ],
             id="a minimum out of reach",
         ),
+        pytest.param(
+            [in_stream("event_id: age")],
+            [
+                "policies/town.yaml:9: warning: stream.event_id is age, which friends sees: if "
+                "ids count up, a gap between them tells of rows held back; drop it there",
+            ],
+            id="ids that a community sees",
+        ),
+        pytest.param(
+            [
+                in_friends(
+                    "columns: [{rule: category, column: place, epsilon: 40, values: [x], other: y}]"
+                ),
+                query("pattern: {name: q, events: {gym: age > 300}, sequence: gym}"),
+            ],
+            [
+                "policies/town.yaml:17: warning: communities.friends.columns[0].epsilon is 40; "
+                "above 10 a value hides next to nothing",
+            ],
+            id="a column rule that hides nothing",
+        ),
     ],
 )
 def test_what_may_be_meant_is_warned_of(
@@ -583,3 +727,14 @@ def test_what_may_be_meant_is_warned_of(
     checked = check_town(tmp_path, *edits)
     assert [str(fault) for fault in checked.faults] == faults
     assert not checked.errors
+
+
+def test_a_pattern_that_two_policies_protect_is_warned_of(tmp_path: Path) -> None:
+    second = FILES[POLICY].replace("name: town", "name: village")
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "village.yaml").write_text(second, "utf-8")
+    assert {fault.message for fault in check_town(tmp_path).warnings} == {
+        f"the policy protects {name}, as town does: over one stream, what their readers learn "
+        "adds up"
+        for name in ("visit", "errand")
+    }

@@ -12,6 +12,7 @@ from ppm.protect.guarantee import Guarantee, guarantees
 from ppm.protect.spending import spending_of
 from tests.protect.town import (
     CONSUMER,
+    ERRAND,
     POLICY,
     SHARED_CLINIC,
     VISIT,
@@ -81,7 +82,7 @@ def test_a_shared_type_gets_the_smaller_share(tmp_path: Path) -> None:
     ).plans["town"]
     spending = spending_of(plan, plan.terms["friends"])
     assert spending.shares == {"clinic": 0.25, "pharmacy": 0.5, "post": 0.25}
-    assert spending.of("visit", plan.pattern("visit")) == 0.75
+    assert spending.of("visit") == 0.75
     assert spending.of_all == 1.0
 
 
@@ -143,7 +144,9 @@ def test_an_answer_on_public_rows_is_free(tmp_path: Path) -> None:
     found = checked(
         tmp_path,
         mechanism("visit", "answers"),
-        query("pattern: {name: q, events: {old: age > 70}, sequence: old}\n    ask: existence"),
+        query(
+            "pattern: {name: q, events: {gym: place = 'gym'}, sequence: gym}\n    ask: existence"
+        ),
     )
     plan = found.plans["town"]
     assert spending_of(plan, plan.terms["friends"]).answers == ()
@@ -213,3 +216,89 @@ def test_a_joint_chain_needs_a_coarser_epsilon_that_the_finer_draw_can_give(tmp_
         ]
         plan = checked(tmp_path, *edits).plans["town"]
         assert colluding(plan, "visit").epsilon == together
+
+
+OVERLAP: list[Edit] = [
+    (ERRAND, "place = 'shop'", "age > 70"),
+    (ERRAND, "{place: shop}", "{age: 71}"),
+]
+"""An old person in the clinic is of the types clinic and shop at once."""
+
+
+def test_a_row_that_may_be_of_two_types_pays_for_both(tmp_path: Path) -> None:
+    found = promised(tmp_path, *OVERLAP)
+    # visit: clinic 1/2 + pharmacy 1/2, and shop 1/2 may change with the same rows.
+    assert (found["visit"].slot, found["errand"].slot) == (1.5, 2.0)
+
+
+def test_an_answer_under_another_name_is_raw_access(tmp_path: Path) -> None:
+    family = "  family: {rows: withheld}\n"
+    spy = (
+        "name: spy\npolicy: town\ncommunity: family\nmodel: transparent\nqueries:\n"
+        "  - {name: q, ask: existence,\n"
+        "     pattern: {name: s, events: {box: place LIKE 'clin%'}, sequence: box}}\n"
+    )
+    (tmp_path / "consumers").mkdir()
+    (tmp_path / "consumers" / "spy.yaml").write_text(spy, "utf-8")
+    plan = checked(tmp_path, (POLICY, "communities:\n", f"communities:\n{family}")).plans["town"]
+    assert colluding(plan, "visit").raw == ("family",)
+    assert colluding(plan, "errand").raw == ("family",)
+
+
+def test_an_allocation_that_is_not_known_yet_is_bounded_by_the_budgets(tmp_path: Path) -> None:
+    found = promised(
+        tmp_path,
+        *SHARED_CLINIC,
+        (
+            POLICY,
+            "errand: {mechanism: response, epsilon: 1",
+            "errand: {mechanism: response, epsilon: 0.5",
+        ),
+        (
+            POLICY,
+            "visit: {mechanism: response,",
+            "visit: {mechanism: response, allocation: optimal,",
+        ),
+        (
+            POLICY,
+            "communities:\n",
+            "prior: {source: a survey, rates: {clinic: 5 %}}\ncommunities:\n",
+        ),
+    )
+    # Under uniform it would be 0.75, but a type of visit alone may get all of what is left.
+    assert found["visit"].slot >= 1.0
+
+
+def test_a_day_of_decoys_reaches_into_the_days_around_it(tmp_path: Path) -> None:
+    errand = promised(tmp_path, mechanism("errand", "decoy-windows"))["errand"]
+    assert errand.day == 96 + 2 * 4
+
+
+def test_a_day_touches_one_slot_more_where_slots_do_not_divide_it(tmp_path: Path) -> None:
+    assert promised(tmp_path, (POLICY, "slot: 15 min", "slot: 7 h"))["visit"].day == 5
+
+
+def test_decoy_patterns_that_share_rows_reach_as_far_as_the_longest(tmp_path: Path) -> None:
+    found = promised(
+        tmp_path, *SHARED_CLINIC, (POLICY, "mechanism: response", "mechanism: decoy-windows")
+    )
+    # visit lasts 2 h: 8 borders, so 9 slots and 17 for a shared event, for errand as well.
+    assert (found["errand"].match, found["errand"].shared_event) == (9.0, 17.0)
+
+
+def test_a_shared_type_stops_when_the_first_of_its_budgets_is_spent(tmp_path: Path) -> None:
+    found = promised(
+        tmp_path,
+        *SHARED_CLINIC,
+        (
+            POLICY,
+            "errand: {mechanism: response, epsilon: 1",
+            "errand: {mechanism: response, epsilon: 0.5",
+        ),
+        (
+            POLICY,
+            "epsilon: 0.5}\n",
+            "epsilon: 0.5}\n    horizon: {over: 30 d, epsilon: 75, then: withhold}\n",
+        ),
+    )
+    assert {name: one.paid_slots for name, one in found.items()} == {"visit": 100, "errand": 100}

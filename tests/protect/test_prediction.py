@@ -8,6 +8,7 @@ import pytest
 
 from ppm.protect.explain import Use, explain
 from tests.protect.town import (
+    CONSUMER,
     POLICY,
     VISIT,
     Edit,
@@ -92,7 +93,7 @@ def test_decoys_keep_a_query_if_all_its_slots_are_kept(tmp_path: Path) -> None:
     found = use(
         tmp_path,
         mechanism("errand", "decoy-windows"),
-        query("pattern: {name: q, events: {old: age > 70}, sequence: old}"),
+        query("pattern: {name: q, events: {gym: place = 'gym'}, sequence: gym}"),
     )
     assert found.quality is not None
     assert found.quality.recall == pytest.approx(0.632, abs=5e-4)
@@ -103,12 +104,13 @@ def test_decoys_keep_a_query_if_all_its_slots_are_kept(tmp_path: Path) -> None:
     ("edits", "reason"),
     [
         pytest.param(
-            [query("pattern: {name: q, events: {old: age > 70}, sequence: old}")],
-            "exact on rows of no private type",
+            [query("pattern: {name: q, events: {gym: place = 'gym'}, sequence: gym}")],
+            "exact: no private row is of its types",
             id="public types",
         ),
         pytest.param(
-            [query("pattern: {name: q, events: {a: age > 70, b: age < 9}, sequence: a >> b}")],
+            [query("pattern: {name: q, events: {a: place = 'x', b: place = 'y'}}"),
+             (CONSUMER, "'y'}}", "'y'}, sequence: a >> b}")],
             "not predicted: rows of every type count in it",
             id="strict order",
         ),
@@ -116,6 +118,19 @@ def test_decoys_keep_a_query_if_all_its_slots_are_kept(tmp_path: Path) -> None:
             [query("pattern: {name: q, events: {m: place LIKE 'c%'}, sequence: m}")],
             "not predicted: stand-ins of clinic count in it",
             id="invented rows",
+        ),
+        pytest.param(
+            [query("pattern: {name: q, events: {old: age > 70}, sequence: old}")],
+            "not predicted: rows that are clinic, pharmacy, post and shop as well do not count "
+            "in it",
+            id="rows that may be private",
+        ),
+        pytest.param(
+            [query("pattern: {name: q, events: {clinic: place = 'clinic', gym: place = 'gym'}}"),
+             (CONSUMER, "'gym'}}", "'gym'}, sequence: clinic -> gym}")],
+            "not predicted: stand-ins stand at their slot's start, so their order with other rows "
+            "is lost",
+            id="private and public types in order",
         ),
         pytest.param(
             [(VISIT, "clinic -> pharmacy", "clinic{2,} -> pharmacy")],
@@ -151,3 +166,28 @@ def test_a_minimum_is_judged(tmp_path: Path) -> None:
         found = use(tmp_path, query(f"pattern: visit\n    minimum: {{recall: {least}}}"))
         assert found.reaches_minimum is reached
     assert use(tmp_path).reaches_minimum is None
+
+
+def test_a_minimum_without_prediction_is_not_judged(tmp_path: Path) -> None:
+    found = use(tmp_path, query("pattern: visit\n    minimum: {precision: 99 %}"))
+    assert found.quality is not None
+    assert found.quality.precision is None
+    assert found.reaches_minimum is None
+
+
+def test_who_asks_for_the_hidden_pattern_itself_finds_nothing(tmp_path: Path) -> None:
+    found = use(tmp_path, mechanism("visit", "decoy-windows"))
+    assert found.quality is not None
+    assert found.quality.recall == 0
+
+
+def test_decoys_over_several_slots_predict_no_precision(tmp_path: Path) -> None:
+    found = use(
+        tmp_path,
+        mechanism("errand", "decoy-windows"),
+        query("pattern: {name: q, events: {a: place = 'x', b: place = 'y'}, within: 1 h}"),
+        (CONSUMER, "within: 1 h}", "within: 1 h, sequence: a -> b}"),
+    )
+    assert found.quality is not None
+    assert found.quality.recall == pytest.approx((1 - 1 / 2.718281828) ** 5)
+    assert found.quality.precision is None

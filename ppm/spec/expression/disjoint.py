@@ -140,9 +140,11 @@ def _narrow_by_comparison(atom: Compare, is_true: bool, ranges: dict[str, _Range
     elif isinstance(constant, float) and sign in (">", ">="):
         if (constant, sign == ">") > (known.low, known.low_is_open):
             known.low, known.low_is_open = constant, sign == ">"
-    elif isinstance(constant, float):
-        if constant < known.high or (constant == known.high and sign == "<"):
-            known.high, known.high_is_open = constant, sign == "<"
+    elif isinstance(constant, float) and (constant, sign != "<") < (
+        known.high,
+        not known.high_is_open,
+    ):
+        known.high, known.high_is_open = constant, sign == "<"
 
 
 def _choose(known: _Range, values: list[object], is_true: bool) -> None:

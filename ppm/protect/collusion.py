@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ppm.dp.composition import colluding_independent, colluding_nested, colluding_response
 from ppm.dp.joint import is_nested
@@ -23,6 +24,7 @@ class Together:
     """The communities that are not kept from the pattern, and so void the others' protection."""
 
 
+@lru_cache(maxsize=4096)
 def colluding(plan: Plan, pattern: str) -> Together:
     """What the communities of a plan learn together about one slot of a private pattern."""
     raw = tuple(name for name, terms in plan.terms.items() if sees_raw(plan, terms, pattern))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ppm.dp.composition import groups_by_shared_types
 from ppm.protect.plan import Plan
 from ppm.protect.terms import Terms
+from ppm.spec.expression.declared import Predicate
 from ppm.spec.expression.disjoint import may_overlap
 from ppm.spec.pattern import EventType
 
@@ -15,13 +17,16 @@ def reached(
     plan: Plan, types: Mapping[str, EventType], among: Mapping[str, EventType]
 ) -> frozenset[str]:
     """The types of `among` that rows of `types` may be of as well; equal names always are."""
-    zones = plan.policy.stream.zones
     return frozenset(
         name
         for name, event in among.items()
-        if name in types
-        or any(may_overlap(event.where.tree, one.where.tree, zones) for one in types.values())
+        if name in types or any(_overlap(plan, event.where, one.where) for one in types.values())
     )
+
+
+@lru_cache(maxsize=65_536)
+def _overlap(plan: Plan, one: Predicate, other: Predicate) -> bool:
+    return may_overlap(one.tree, other.tree, plan.policy.stream.zones)
 
 
 def private_types_of_rows(plan: Plan, terms: Terms, pattern: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ from ppm.spec.pattern import EventType, Pattern
 from ppm.spec.policy import Policy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Question:
     """A consumer's query, with its pattern found."""
 
@@ -38,15 +38,10 @@ class Question:
         """Whether ppm answers it itself, before protection."""
         return self.query.ask != "matches"
 
-    @property
-    def name(self) -> str:
-        """The consumer's name and the query's."""
-        return f"{self.consumer.spec.name}.{self.query.name}"
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """A policy with everything that it names."""
+    """A policy with everything that it names. Two plans are never equal, so results can be kept."""
 
     declared: Declared[Policy]
     patterns: Mapping[str, Declared[Pattern]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ppm.dp.columns import laplace_deviation
 from ppm.dp.decoy import truth_kept
@@ -67,6 +68,7 @@ class Prediction:
         return [(name, minimum, side) for name, minimum, side in sides if minimum is not None]
 
 
+@lru_cache(maxsize=4096)
 def predict(plan: Plan, question: Question) -> Prediction:
     """The quality of a query under the uniform allocation."""
     terms = plan.terms[question.community]
@@ -83,7 +85,7 @@ def predict(plan: Plan, question: Question) -> Prediction:
 
 
 def _answered(plan: Plan, question: Question, spending: Spending) -> Prediction:
-    charged = [answer for answer in spending.answers if answer.question == question]
+    charged = [answer for answer in spending.answers if answer.question is question]
     if not charged:
         return Prediction(question, EXACT, "exact: no private row can change it")
     answer = charged[0]

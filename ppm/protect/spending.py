@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ppm.dp.allocation import uniform
 from ppm.dp.composition import groups_by_shared_types
@@ -100,6 +101,7 @@ class Spending:
         )
 
 
+@lru_cache(maxsize=4096)
 def spending_of(plan: Plan, terms: Terms) -> Spending:
     """How a community's budgets are split over what is released to it."""
     response = terms.by("response")
@@ -152,6 +154,7 @@ def _answers(plan: Plan, terms: Terms) -> tuple[Answer, ...]:
     )
 
 
+@lru_cache(maxsize=4096)
 def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> list[str]:
     """The private patterns of a community that an answer on the truth tells something about.
 
@@ -159,11 +162,12 @@ def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> list[str]:
     row, and it neither counts rows nor asks for neighbours. Decoys withhold whole slots, so there
     any row tells.
     """
+    sees_all = sees_every_row(question.pattern)
     return [
         name
         for name, one in terms.guarded.items()
         if one.mechanism == "decoy-windows"
-        or sees_every_row(question.pattern)
+        or sees_all
         or reached(plan, question.pattern.events, plan.pattern(name).events)
     ]
 

@@ -33,7 +33,7 @@ class ColumnTerm:
     place: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Terms:
     """The whole contract with one community."""
 

@@ -111,6 +111,7 @@ def _laplaces(draw: st.DrawFn) -> Laplace:
 @st.composite
 def _geos(draw: st.DrawFn) -> Geo:
     south, latitude, north = sorted(draw(st.lists(latitudes, min_size=3, max_size=3, unique=True)))
+    grid, radius = sorted(draw(st.tuples(distances, distances)))
     west, longitude, east = sorted(draw(st.lists(longitudes, min_size=3, max_size=3, unique=True)))
     return draw(
         declared(
@@ -120,8 +121,8 @@ def _geos(draw: st.DrawFn) -> Geo:
                 "latitude": hidden_columns,
                 "longitude": hidden_columns.map(lambda name: f"{name} too"),
                 "level": epsilons,
-                "radius": distances,
-                "grid": distances,
+                "radius": st.just(radius),
+                "grid": st.just(grid),
                 "area": st.just({"south": south, "west": west, "north": north, "east": east}),
                 "epoch": durations,
                 "missing": st.just([latitude, longitude]),

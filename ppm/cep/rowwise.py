@@ -6,22 +6,34 @@ two equal. Conditions may also ask what earlier stages of a match took, which co
 
 from __future__ import annotations
 
-import math
 import operator
-import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
+from ppm.cep.scalar import (
+    ARITHMETIC,
+    COMPARE,
+    EPOCH,
+    OF_NUMBER,
+    OF_TEXT,
+    Typed,
+    alike,
+    as_double,
+    calculated,
+    clock,
+    like,
+    micros_of,
+    typed,
+    unless_null,
+)
 from ppm.errors import BindingError, InternalError, did_you_mean
 from ppm.spec.expression.functions import (
     CLOCK,
     FUNCTIONS,
     STAGE_FUNCTIONS,
-    WEEK,
     ZONE_RULES,
-    ClockPart,
     Kind,
 )
 from ppm.spec.expression.kinds import ColumnType
@@ -44,38 +56,6 @@ from ppm.spec.expression.nodes import (
 from ppm.spec.expression.text import to_sql
 
 Row: TypeAlias = Mapping[str, object]
-Typed: TypeAlias = tuple[Kind, Any]
-"""A kind and a value: None for null, float, int (times in microseconds), text or bool."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
-_OF_NUMBER: dict[str, Callable[[float], float]] = {
-    "abs": abs,
-    "ceil": lambda number: float(math.ceil(number)) if math.isfinite(number) else number,
-    "floor": lambda number: float(math.floor(number)) if math.isfinite(number) else number,
-    "sqrt": lambda number: math.sqrt(number) if number >= 0 else math.nan,
-}
-_SMALL = "abcdefghijklmnopqrstuvwxyz"
-_OF_TEXT: dict[str, Callable[[str], str | int]] = {
-    "length": len,
-    # Not str.lower(): only ASCII letters change.
-    "lower": lambda text: text.translate(str.maketrans(_SMALL.upper(), _SMALL)),
-    "trim": lambda text: text.strip(" "),
-    "upper": lambda text: text.translate(str.maketrans(_SMALL, _SMALL.upper())),
-}
 
 
 def answer(
@@ -129,7 +109,7 @@ class _Evaluation:
     def _computed(self, node: Node) -> Typed:
         match node:
             case Literal(value=value):
-                return _typed(value)
+                return typed(value)
             case Moment(micros=micros):
                 return Kind.TIME, micros
             case Column(name=name):
@@ -137,12 +117,14 @@ class _Evaluation:
             case StageValue():
                 return self._of_stage(node)
             case Negate(operand=operand):
-                return _number(operator.neg, self._double(operand))
+                return calculated(operator.neg, self._double(operand))
             case Arithmetic(operator="/"):
                 divisor = self._double(node.right)
-                return _number(operator.truediv, self._double(node.left), divisor or None)
+                return calculated(operator.truediv, self._double(node.left), divisor or None)
             case Arithmetic(operator=sign):
-                return _number(_ARITHMETIC[sign], self._double(node.left), self._double(node.right))
+                return calculated(
+                    ARITHMETIC[sign], self._double(node.left), self._double(node.right)
+                )
             case Not(operand=operand):
                 truth = self._data(operand)
                 return Kind.BOOLEAN, None if truth is None else not truth
@@ -154,25 +136,25 @@ class _Evaluation:
                     return Kind.BOOLEAN, settling
                 return Kind.BOOLEAN, None if None in sides else not settling
             case Compare(operator=sign):
-                _, (left, right) = _alike([self.value(node.left), self.value(node.right)], node)
-                return _unless_null(Kind.BOOLEAN, _COMPARE[sign], left, right)
+                _, (left, right) = alike([self.value(node.left), self.value(node.right)], node)
+                return unless_null(Kind.BOOLEAN, COMPARE[sign], left, right)
             case In(operand=operand, values=wanted):
-                _, (found, *listed) = _alike(
-                    [self.value(operand), *(_typed(one.value) for one in wanted)], node
+                _, (found, *listed) = alike(
+                    [self.value(operand), *(typed(one.value) for one in wanted)], node
                 )
                 return Kind.BOOLEAN, None if found is None else found in listed
             case Like(operand=operand, pattern=pattern):
-                return _unless_null(Kind.BOOLEAN, _like, self._data(operand), pattern)
+                return unless_null(Kind.BOOLEAN, like, self._data(operand), pattern)
             case IsNull(operand=operand):
                 return Kind.BOOLEAN, self._data(operand) is None
-            case Call(function=name, arguments=(operand,)) if name in _OF_NUMBER:
-                return _number(_OF_NUMBER[name], self._double(operand))
-            case Call(function=name, arguments=(operand,)) if name in _OF_TEXT:
-                return _unless_null(FUNCTIONS[name].result, _OF_TEXT[name], self._data(operand))
+            case Call(function=name, arguments=(operand,)) if name in OF_NUMBER:
+                return calculated(OF_NUMBER[name], self._double(operand))
+            case Call(function=name, arguments=(operand,)) if name in OF_TEXT:
+                return unless_null(FUNCTIONS[name].result, OF_TEXT[name], self._data(operand))
             case Call(function=name, arguments=(operand,)) if name in CLOCK:
-                return _unless_null(Kind.INTEGER, _clock, self._wall_time(operand), CLOCK[name])
+                return unless_null(Kind.INTEGER, clock, self._wall_time(operand), CLOCK[name])
             case Call(function="coalesce", arguments=arguments):
-                kind, values = _alike([self.value(argument) for argument in arguments], node)
+                kind, values = alike([self.value(argument) for argument in arguments], node)
                 return kind, next((value for value in values if value is not None), None)
         raise InternalError(f"predicates over rows do not know {to_sql(node)}")
 
@@ -180,16 +162,16 @@ class _Evaluation:
         return self.value(node)[1]
 
     def _double(self, node: Node) -> float | None:
-        return _as_double(self._data(node))
+        return as_double(self._data(node))
 
     def _cell(self, row: Row, name: str) -> Typed:
         if name not in row:
             raise BindingError(f"column {name} is missing{did_you_mean(name, list(row))}")
-        kind, value = _typed(row[name])
+        kind, value = typed(row[name])
         if self._types is None or name not in self._types:
             return kind, value
         declared = self._types[name].kind
-        return declared, _as_double(value) if declared is Kind.NUMBER else value
+        return declared, as_double(value) if declared is Kind.NUMBER else value
 
     def _of_stage(self, node: StageValue) -> Typed:
         """R6: over the events that this run's stage has taken before the event at hand."""
@@ -201,9 +183,9 @@ class _Evaluation:
             position = 0 if node.function == "first" else -1
             return cells[position] if cells else (Kind.ANY, None)
         # Nulls are left out, as in SQL; what then is over no events is as if there were none.
-        doubles = [number for _, value in cells if (number := _as_double(value)) is not None]
+        doubles = [number for _, value in cells if (number := as_double(value)) is not None]
         if not doubles:
-            return Kind.NUMBER, _as_double(STAGE_FUNCTIONS[node.function].empty)
+            return Kind.NUMBER, as_double(STAGE_FUNCTIONS[node.function].empty)
         match node.function:
             case "min":
                 return Kind.NUMBER, min(doubles)
@@ -213,7 +195,7 @@ class _Evaluation:
         total = doubles[0]
         for number in doubles[1:]:
             total += number
-        return _number(float, total / len(doubles) if node.function == "avg" else total)
+        return calculated(float, total / len(doubles) if node.function == "avg" else total)
 
     def _wall_time(self, node: Node) -> int | None:
         """What clocks show at a time, as microseconds on the clock."""
@@ -221,69 +203,5 @@ class _Evaluation:
         if micros is None or kind is Kind.LOCAL_TIME:
             return None if micros is None else int(micros)
         ruled = max(min(micros, ZONE_RULES[1]), ZONE_RULES[0])
-        offset = (_EPOCH + timedelta(microseconds=ruled)).astimezone(self._zone).utcoffset()
-        return int(micros) + _micros(offset or timedelta(0))
-
-
-def _typed(value: object) -> Typed:
-    match value:
-        case None:
-            return Kind.ANY, None
-        case bool():
-            return Kind.BOOLEAN, value
-        case int():
-            return Kind.INTEGER, value
-        case float():
-            return Kind.NUMBER, None if math.isnan(value) else value
-        case str():
-            return Kind.TEXT, value
-        case datetime(tzinfo=None):
-            return Kind.LOCAL_TIME, _micros(value.replace(tzinfo=UTC) - _EPOCH)
-        case datetime():
-            return Kind.TIME, _micros(value - _EPOCH)
-    raise BindingError(f"a column holds {type(value).__name__}, which predicates do not know")
-
-
-def _micros(length: timedelta) -> int:
-    return length // timedelta(microseconds=1)
-
-
-def _as_double(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _number(function: Callable[..., float], *arguments: float | None) -> Typed:
-    kind, value = _unless_null(Kind.NUMBER, function, *arguments)
-    return kind, None if value is None or math.isnan(value) else value
-
-
-def _unless_null(kind: Kind, function: Callable[..., Any], *arguments: Any) -> Typed:
-    return kind, None if None in arguments else function(*arguments)
-
-
-def _alike(parts: list[Typed], whole: Node) -> tuple[Kind, list[Any]]:
-    """Values of one kind: whole numbers stay exact among themselves, else all are doubles."""
-    kinds = {kind for kind, _ in parts} - {Kind.ANY}
-    values = [value for _, value in parts]
-    if Kind.NUMBER in kinds and kinds <= {Kind.NUMBER, Kind.INTEGER}:
-        return Kind.NUMBER, [_as_double(value) for value in values]
-    if kinds == {Kind.TEXT}:
-        # UTF-8 orders texts by their characters, as Python does.
-        return Kind.TEXT, values
-    if len(kinds) > 1:
-        raise BindingError(f"{to_sql(whole)} does not fit the data: it compares different kinds")
-    return next(iter(kinds), Kind.ANY), values
-
-
-def _like(text: str, pattern: str) -> bool:
-    regex = re.sub(r"\\(.)|(.)", _regex_of_character, pattern, flags=re.DOTALL)
-    return re.fullmatch(regex, text, re.DOTALL) is not None
-
-
-def _regex_of_character(found: re.Match[str]) -> str:
-    escaped, plain = found.groups()
-    return {"%": ".*", "_": "."}.get(plain) or re.escape(escaped or plain)
-
-
-def _clock(wall: int, part: ClockPart) -> int:
-    return (wall % WEEK - part.start) % part.period // part.unit + part.first
+        offset = (EPOCH + timedelta(microseconds=ruled)).astimezone(self._zone).utcoffset()
+        return int(micros) + micros_of(offset or timedelta(0))

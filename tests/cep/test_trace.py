@@ -96,6 +96,20 @@ def test_an_event_that_came_too_early_is_told_apart() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("pattern", "happened"),
+    [
+        pytest.param("a !-> x -> b", [What.TAKEN, What.KILLED, What.COMPLETED], id="completes"),
+        pytest.param("a !-> x -> b -> c", [What.KILLED], id="does not"),
+    ],
+)
+def test_an_event_that_breaks_an_absence_is_taken_only_to_complete(
+    pattern: str, happened: list[What]
+) -> None:
+    notes = traced(declare(pattern), "a bx").notes
+    assert [note.what for note in notes if note.event == "bx"] == happened
+
+
 def test_a_trace_holds_no_values() -> None:
     pattern = declare("a -> b", b={"where": "price > 41.5 AND price > last(a.price)"})
     story = traced(pattern, "a(41.25) b1(41.125) b2(42.75)")

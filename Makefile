@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format clean java python
+.PHONY: help demo test format clean java python
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -15,9 +15,7 @@ demo: $(VENV)/installed  ## check and explain the shipped story, Follow Marvin
 	$(BIN)/ppm check
 	$(BIN)/ppm explain policies/follow-marvin.yaml --community colleagues
 
-test: check  ## what CI runs: everything that check does
-
-check: $(VENV)/installed-test  ## lint, types, tests and README examples
+test: $(VENV)/installed-test  ## what CI runs: lint, types, tests and README examples
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from ppm.protect.check import check_project
 from ppm.spec.load import FOLDERS, parse
 
 ROOT = Path(__file__).parents[1]
@@ -57,11 +58,8 @@ BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 def blocks(*languages: str, pages: list[Path] = PAGES) -> list[object]:
     """The blocks in these languages, as parameters whose ids are file:line."""
-    return [
-        pytest.param(block, id=block.place)
-        for block in BLOCKS
-        if block.language in languages and block.page in pages
-    ]
+    found = [block for block in BLOCKS if block.language in languages and block.page in pages]
+    return [pytest.param(block, id=block.place) for block in found]
 
 
 def shown_output(program: Block) -> Block | None:
@@ -196,6 +194,15 @@ def test_commands_print_what_is_shown(
 @pytest.mark.parametrize("block", blocks("yaml", pages=[README]))
 def test_documents_load(block: Block) -> None:
     load_yaml_block(block)
+
+
+def test_the_documents_of_the_readme_are_one_project(tmp_path: Path) -> None:
+    for block in BLOCKS:
+        if block.page == README and block.language == "yaml":
+            path = tmp_path / block.text.partition("\n")[0].removeprefix("# ")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block.text, "utf-8")
+    assert check_project(tmp_path).faults == ()
 
 
 @pytest.mark.parametrize("block", blocks("sh"))

@@ -83,6 +83,11 @@ def _run(arguments: Sequence[str] | None) -> None:
         sys.exit(FAILED)
     except BrokenPipeError:
         raise
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        print(f"{error.filename or 'a file'}: {error.strerror}", file=sys.stderr)
+        sys.exit(FAILED)
     except Exception as error:
         if os.environ.get("PPM_DEBUG") == "1":
             traceback.print_exc()

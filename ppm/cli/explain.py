@@ -46,7 +46,8 @@ def explain(
     folder, file = _place_of(policy)
     checked = check_project(folder)
     name = _name_of(file, checked) if file else policy
-    if file is None and name not in checked.plans and name not in checked.project.unread:
+    known = checked.plans.keys() | checked.project.unread_policies
+    if file is None and checked.plans and name not in known:
         hint = did_you_mean(name, sorted(checked.plans))
         raise PpmError(f"{name} is not a policy of {folder / 'policies'}{hint}")
     errors = checked.errors_of(name)
@@ -55,7 +56,7 @@ def explain(
         raise typer.Exit(1)
     if name not in checked.plans:
         raise PpmError(f"{policy} is not read: a policy ends in .yaml, and is not hidden")
-    promise = promise_of(checked.plans[name], community=community)
+    promise = promise_of(checked.plan(name), community=community)
     if json:
         print(as_json(asdict(promise)), end="")
     elif markdown:
@@ -75,7 +76,9 @@ def _place_of(policy: str) -> tuple[Path, str | None]:
         raise PpmError(f"there is no file {policy}; name a policy, or its file in policies/")
     home = next((one for one in path.absolute().parents if one.name == "policies"), None)
     if home is None:
-        raise PpmError(f"{policy} is in no folder named policies; a policy stands in its project's")
+        raise PpmError(
+            f"{policy} is in no folder named policies, where the policies of a project are"
+        )
     return _from_here(home.parent), path.absolute().relative_to(home.parent).as_posix()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ppm.errors import Fault
+from ppm.errors import Fault, PpmError, SpecError, did_you_mean
 from ppm.protect.binding import binding_faults
 from ppm.protect.plan import Plan, link
 from ppm.protect.refusals import refusals
@@ -29,6 +29,19 @@ class Checked:
     def errors(self) -> tuple[Fault, ...]:
         """What keeps the project from running."""
         return tuple(fault for fault in self.faults if not fault.is_warning)
+
+    def plan(self, policy: str) -> Plan:
+        """The plan of a policy; a `SpecError` with its faults if it has any.
+
+        A policy with faults promises nothing, so there is no plan to explain.
+        """
+        errors = self.errors_of(policy)
+        if errors:
+            raise SpecError(errors)
+        if policy not in self.plans:
+            hint = did_you_mean(policy, sorted(self.plans))
+            raise PpmError(f"{policy} is not a policy of {self.project.folder}/policies{hint}")
+        return self.plans[policy]
 
     def errors_of(self, policy: str) -> tuple[Fault, ...]:
         """What keeps one policy from running: its own errors, and those of what it uses.

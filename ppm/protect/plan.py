@@ -107,7 +107,7 @@ def _private_patterns(
         for name, guarded in one.guarded.items():
             if name in project.patterns:
                 found[name] = project.patterns[name]
-            elif name not in project.unread:
+            elif name not in project.unread_patterns:
                 sentence = f"is not a pattern of patterns/{_known(name, project.patterns)}"
                 faults.append(policy.fault(guarded.place, sentence))
     return found, faults
@@ -126,7 +126,7 @@ def _questions(project: Project) -> tuple[list[Question], list[Fault]]:
             elif query.pattern in project.patterns:
                 home = project.patterns[query.pattern]
                 questions.append(Question(consumer, query, home.spec, home, (), place))
-            elif query.pattern not in project.unread:
+            elif query.pattern not in project.unread_patterns:
                 hint = _known(query.pattern, project.patterns)
                 sentence = f"is {query.pattern}, not a pattern of patterns/{hint}"
                 faults.append(consumer.fault((*place, "pattern"), sentence))
@@ -136,7 +136,7 @@ def _questions(project: Project) -> tuple[list[Question], list[Fault]]:
 def _where_it_reads(project: Project, consumer: Declared[Consumer]) -> Iterator[Fault]:
     name, community = consumer.spec.policy, consumer.spec.community
     if name not in project.policies:
-        if name not in project.unread:
+        if name not in project.unread_policies:
             hint = _known(name, project.policies)
             yield consumer.fault(("policy",), f"is {name}, not a policy of policies/{hint}")
         return

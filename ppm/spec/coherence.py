@@ -152,9 +152,28 @@ def _names(stages: tuple[Stage, ...], types: frozenset[str]) -> Found:
                     f"is called {stage.label} like a stage before; give it a name of its own",
                 )
             seen[stage.label] = stage
+        rivals = _rivals(stages, here)
+        known = {name: one for name, one in seen.items() if one not in rivals}
         for key, condition in (("where", stage.where), ("until", stage.until)):
             if condition is not None:
-                yield from _references(condition, stage, (*here, key), seen)
+                yield from _references(condition, stage, (*here, key), known)
+
+
+def _rivals(stages: tuple[Stage, ...], here: Place) -> list[Stage]:
+    """The stages of other branches of a choice, which cannot have taken anything.
+
+    In a repetition they can: an earlier round may have gone the other way.
+    """
+    found: list[Stage] = []
+    members, repeats = stages, False
+    for key, position in zip(here[::2], here[1::2], strict=True):
+        assert isinstance(position, int)
+        if key == "any_of" and not repeats:
+            others = [one for at, one in enumerate(members) if at != position]
+            found += [inner for other in others for inner in other.walk()]
+        repeats = repeats or members[position].is_loop
+        members = members[position].members
+    return found
 
 
 def _references(condition: Condition, stage: Stage, here: Place, seen: dict[str, Stage]) -> Found:

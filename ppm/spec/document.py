@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,13 +114,22 @@ def _compose(text: str) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "it cannot be read"
-        raise _Refused(f"not YAML: {problem}", mark.line + 1 if mark else 1) from None
+        hint = next((hint for sign, hint in _HINTS.items() if sign in problem), "")
+        raise _Refused(f"not YAML: {problem}{hint}", mark.line + 1 if mark else 1) from None
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
         raise _Refused("not YAML: it has a character that YAML does not allow", line) from None
     except (ValueError, OverflowError):
         # PyYAML's scanner hands escapes such as "\UFFFFFFFF" to chr() unchecked.
         raise _Refused("not YAML: it has an escape or a directive that means nothing", 1) from None
+
+
+_HINTS = {
+    "'\\t'": "; indent with spaces, not with tabs",
+    "mapping values are not allowed": "; a text with a colon and a blank in it needs quotes",
+    "found '<scalar>'": "; a text that starts with a quote must be quoted as a whole",
+}
+"""What helps with the faults that people make most often."""
 
 
 class _Composer:
@@ -283,7 +292,9 @@ def kind_of(value: object) -> str:
         return f"the number {value}"
     if isinstance(value, str):
         return repr(_short(value))
-    return "a mapping" if isinstance(value, dict) else "a list"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    return "a list" if isinstance(value, list | tuple) else f"a {type(value).__name__}"
 
 
 def path_text(path: Sequence[str | int]) -> str:

@@ -166,18 +166,20 @@ def _as_written(path: Path, document: Document | None) -> Path:
     kept: list[str | int] = []
     for part in path:
         stands_there = document is not None and document.has((*kept, part))
-        if part not in _BRANCHES.get(kept[-1] if kept else "", ()) or stands_there:
+        before = kept[-1] if kept else ""
+        # After an index, only column rules are a union.
+        branches = _RULES if isinstance(before, int) else _BRANCHES.get(before, ())
+        if part not in branches or stands_there:
             kept.append(part)
     return tuple(kept)
 
 
 _RULES = ("drop", "snap", "laplace", "category", "geo")
-_BRANCHES: dict[str | int, tuple[str, ...]] = {
+_BRANCHES = {
     "window": ("time", "count", "session", "delta", "punctuation"),
     "pattern": ("name", "pattern"),
-    **dict.fromkeys(range(100), _RULES),
 }
-"""What pydantic puts into a path after a key (or an index of a list) to name a union's branch."""
+"""What pydantic puts into a path after a key to name a union's branch."""
 
 
 def _models_at(model: type[Spec], path: Path) -> list[type[Spec]]:

@@ -18,6 +18,7 @@ from ppm.spec.pattern import Pattern
 from ppm.spec.policy import Policy
 
 Kind = TypeVar("Kind", bound=Declaration)
+SUFFIXES = (".yaml", ".yml")
 
 FOLDERS: Mapping[str, type[Declaration]] = {
     "patterns": Pattern,
@@ -56,8 +57,10 @@ class Project:
     patterns: dict[str, Declared[Pattern]] = field(default_factory=dict)
     policies: dict[str, Declared[Policy]] = field(default_factory=dict)
     consumers: dict[str, Declared[Consumer]] = field(default_factory=dict)
-    unread: frozenset[str] = frozenset()
-    """Names of what could not be read, which other files may name rightly."""
+    unread_patterns: frozenset[str] = frozenset()
+    """Names of patterns that could not be read, which other files may name rightly."""
+    unread_policies: frozenset[str] = frozenset()
+    """Names of policies that could not be read."""
 
     @property
     def files(self) -> frozenset[str]:
@@ -105,62 +108,64 @@ def read_project(folder: str | FilePath) -> tuple[Project, list[Fault]]:
     if not (root / "policies").is_dir():
         said = f"there is no folder {root / 'policies'}; name a project's folder, or make one"
         return Project(str(root)), [Fault(f"{said} with ppm init")]
-    faults: list[Fault] = []
-    unread: set[str] = set()
-    project = Project(
-        str(root),
-        patterns=_read_folder(root, "patterns", Pattern, faults, unread),
-        policies=_read_folder(root, "policies", Policy, faults, unread),
-        consumers=_read_folder(root, "consumers", Consumer, faults, unread),
-        unread=frozenset(unread),
-    )
-    if not project.policies and not faults:
+    patterns = _read_folder(root, "patterns", Pattern)
+    policies = _read_folder(root, "policies", Policy)
+    consumers = _read_folder(root, "consumers", Consumer)
+    faults = [*patterns.faults, *policies.faults, *consumers.faults]
+    if not policies.found and not policies.faults:
         said = "policies/ holds no policy; a policy is a file such as policies/town.yaml"
         faults.append(Fault(said))
+    project = Project(
+        str(root),
+        patterns.found,
+        policies.found,
+        consumers.found,
+        frozenset(patterns.unread),
+        frozenset(policies.unread),
+    )
     return project, faults
 
 
-def _read_folder(
-    root: FilePath, folder: str, model: type[Kind], faults: list[Fault], unread: set[str]
-) -> dict[str, Declared[Kind]]:
-    found: dict[str, Declared[Kind]] = {}
-    for path in _yaml_files(root / folder):
+@dataclass(slots=True)
+class _Folder(Generic[Kind]):
+    found: dict[str, Declared[Kind]] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
+
+
+def _read_folder(root: FilePath, name: str, model: type[Kind]) -> _Folder[Kind]:
+    folder: _Folder[Kind] = _Folder()
+    for path in _yaml_files(root / name):
         file = path.relative_to(root).as_posix()
+        said = None
         try:
             document = read_document(_content(path, file), file)
-            unread.add(_name_in(document) or path.stem)
+            said = document.root.value.get("name") if document.has(("name",)) else None
             declared = validate(document, model)
         except SpecError as error:
-            faults += error.faults
-            unread.add(path.stem)
+            folder.faults += error.faults
+            folder.unread |= {path.stem, str(said.value) if said else path.stem}
             continue
-        unread.discard(declared.spec.name)
-        name = declared.spec.name
-        if name in found:
-            other = found[name].document.file
-            faults.append(declared.fault(("name",), f"is {name}, like the one in {other}"))
-        else:
-            found[name] = declared
-    return found
-
-
-def _name_in(document: Document) -> str | None:
-    values = document.values
-    name = values.get("name") if isinstance(values, dict) else None
-    return name if isinstance(name, str) else None
+        other = folder.found.setdefault(declared.spec.name, declared)
+        if other is not declared:
+            sentence = f"is {declared.spec.name}, like the one in {other.document.file}"
+            folder.faults.append(declared.fault(("name",), sentence))
+    return folder
 
 
 def _yaml_files(folder: FilePath) -> list[FilePath]:
     """The YAML files of a folder and of the folders in it, hidden ones left out."""
-    files = sorted([*folder.rglob("*.yaml"), *folder.rglob("*.yml")])
     return [
-        file
-        for file in files
-        if not any(part.startswith(".") for part in file.relative_to(folder).parts)
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in SUFFIXES
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     ]
 
 
 def _content(path: FilePath, file: str) -> bytes:
+    if not path.is_file():
+        raise SpecError([Fault("it is no file; only files can be read here", file)])
     try:
         with path.open("rb") as stream:
             # One byte more than allowed is enough to know that a file is too large.

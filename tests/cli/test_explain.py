@@ -217,8 +217,8 @@ def test_a_policy_is_found_by(
         ),
         pytest.param(
             ["patterns/house-empty.yaml"],
-            "patterns/house-empty.yaml is in no folder named policies; a policy stands in its "
-            "project's",
+            "patterns/house-empty.yaml is in no folder named policies, where the policies of a "
+            "project are",
             id="a file that is no policy",
         ),
         pytest.param(

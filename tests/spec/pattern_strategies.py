@@ -164,11 +164,20 @@ class _Row:
         if body == "group":
             stage: dict[str, Any] = {"group": self.stages(depth - 1)}
         else:
-            members = range(self.draw(st.integers(2, 3)))
-            stage = {body: [self.member(depth - 1) for _ in members]}
+            stage = {body: self.members(depth - 1, are_rivals=body == "any_of")}
         if self.chance():
             stage["name"] = self.fresh()
         return stage | self.repetition(asked)
+
+    def members(self, depth: int, *, are_rivals: bool) -> list[dict[str, Any]]:
+        found, before, after = [], list(self.asked), list(self.asked)
+        for _ in range(self.draw(st.integers(2, 3))):
+            # A branch cannot ask what the branches beside it took.
+            self.asked = list(before) if are_rivals else self.asked
+            found.append(self.member(depth))
+            after += [label for label in self.asked if label not in after]
+        self.asked = after
+        return found
 
     def single(self) -> dict[str, Any]:
         stage = self.event()

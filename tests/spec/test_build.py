@@ -307,7 +307,7 @@ def test_what_is_said_again_is_replaced() -> None:
         ),
         pytest.param(
             START.begin(START.begin("a")),  # type: ignore[arg-type]
-            ["stages[0].event is a list; text is needed"],
+            ["stages[0].event is a PatternBuilder; text is needed"],
             id="a whole pattern as a stage",
         ),
     ],

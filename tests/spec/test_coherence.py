@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from ppm.spec.coherence import incoherences
 from ppm.spec.faults import faults_of
 from ppm.spec.pattern import Pattern
+from ppm.spec.stage import Stage
 
 VARIES = "needs a repetition that can vary, such as times: 1.. or times: 2..4"
 STARTS = "is the number 0; it must start at 1 or more and not end before it starts"
@@ -522,3 +524,19 @@ def test_a_pattern_that_means_something_is_accepted(declared: dict[str, Any]) ->
 
 def test_all_faults_are_told_at_once() -> None:
     assert len(faults({"sequence": "a? -> zzz -> a? !-> b", "skip": "skip_to_last(q)"})) == 5
+
+
+BRANCHES = [{"event": "a"}, {"event": "b", "where": "x > last(a.x)"}]
+
+
+def test_a_branch_of_a_choice_cannot_ask_the_branch_beside_it() -> None:
+    stages = tuple(Stage.model_validate(one) for one in [{"any_of": BRANCHES}])
+    found = incoherences(stages, frozenset("ab"), within=None, skip=None, preset=None)
+    assert [sentence for _, sentence in found] == [
+        "asks last(a.x), but no stage before it is called a; allowed are b"
+    ]
+
+
+def test_a_branch_of_a_repeated_choice_may_ask_what_an_earlier_round_took() -> None:
+    stages = tuple(Stage.model_validate(one) for one in [{"any_of": BRANCHES, "times": "1.."}])
+    assert not list(incoherences(stages, frozenset("ab"), within=None, skip=None, preset=None))

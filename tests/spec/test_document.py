@@ -168,7 +168,8 @@ def test_a_word_in_quotes_is_text(word: str) -> None:
         ),
         pytest.param(
             "a: 1\n\tb: 2",
-            "x.yaml:2: not YAML: found character '\\t' that cannot start any token",
+            "x.yaml:2: not YAML: found character '\\t' that cannot start any token; "
+            "indent with spaces, not with tabs",
             id="a tab as indent",
         ),
         pytest.param(
@@ -177,7 +178,10 @@ def test_a_word_in_quotes_is_text(word: str) -> None:
             id="an open bracket",
         ),
         pytest.param(
-            "a: b: c", "x.yaml:1: not YAML: mapping values are not allowed here", id="two colons"
+            "a: b: c",
+            "x.yaml:1: not YAML: mapping values are not allowed here; "
+            "a text with a colon and a blank in it needs quotes",
+            id="two colons",
         ),
         pytest.param(
             "a: @b",

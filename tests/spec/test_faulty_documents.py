@@ -100,7 +100,8 @@ NO_DOCUMENTS = [
     pytest.param(
         "events:\n\tclinic: x = 1\n",
         [
-            "2: not YAML: found character '\\t' that cannot start any token",
+            "2: not YAML: found character '\\t' that cannot start any token; "
+            "indent with spaces, not with tabs",
         ],
         id="a tab for indentation",
     ),

@@ -76,7 +76,7 @@ def test_a_file_that_could_not_be_read_keeps_its_name(tmp_path: Path) -> None:
             "patterns/b.yaml": "{",
         },
     )
-    assert read_project(root)[0].unread >= {"visit", "b"}
+    assert read_project(root)[0].unread_patterns >= {"visit", "b"}
 
 
 def test_a_folder_without_policies_is_no_project(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_meant_is_refused_at_once(
 def test_a_folder_named_like_a_file_is_told(tmp_path: Path) -> None:
     root = project(tmp_path, {})
     (root / "patterns" / "a.yaml").mkdir(parents=True)
-    assert faults(root) == ["patterns/a.yaml: the file cannot be read: Is a directory"]
+    assert faults(root) == ["patterns/a.yaml: it is no file; only files can be read here"]
 
 
 def test_a_fault_in_the_short_form_stands_in_its_line() -> None:

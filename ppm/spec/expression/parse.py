@@ -242,7 +242,7 @@ def _in(node: exp.In, below: Callable[[exp.Expr], Node]) -> nodes.In:
     values = tuple(below(value) for value in node.expressions)
     literals = tuple(value for value in values if isinstance(value, nodes.Literal))
     if not literals or len(literals) != len(values):
-        raise ExpressionError("has IN with something else than a list of plain values")
+        raise ExpressionError("has IN without a list of plain values; write x IN ('a', 'b')")
     return nodes.In(below(node.this), literals)
 
 

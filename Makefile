@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format clean java python
+.PHONY: help demo test format clean java python same-python
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -31,11 +31,11 @@ clean:  ## remove .venv, caches and build results
 
 # The stamps: pip runs again only when pyproject.toml is newer than the last install.
 
-$(VENV)/installed: pyproject.toml | $(BIN)/pip
+$(VENV)/installed: pyproject.toml | $(BIN)/pip same-python
 	$(BIN)/pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/installed-test: pyproject.toml | $(BIN)/pip
+$(VENV)/installed-test: pyproject.toml | $(BIN)/pip same-python
 	$(BIN)/pip install --quiet --editable '.[test]'
 	@touch $(VENV)/installed $@
 
@@ -43,6 +43,12 @@ $(BIN)/pip: | java python
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(PYTHON) cannot create a virtual environment: install the missing part with 'sudo apt install python3-venv' (Debian, Ubuntu)." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+# A .venv keeps the Python that it was made with, whatever PYTHON says later.
+
+same-python: | $(BIN)/pip
+	@test "$$($(PYTHON) -c 'import sys; print(sys.version_info[:2])')" = "$$($(BIN)/python -c 'import sys; print(sys.version_info[:2])')" || { \
+	  echo "$(VENV) was made with another Python than '$(PYTHON)': run 'make clean' first." >&2; exit 1; }
 
 # Both checks come before the long install, and look where pyspark looks: JAVA_HOME, then PATH.
 

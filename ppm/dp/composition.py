@@ -3,7 +3,6 @@
 import math
 from collections.abc import Collection, Iterable, Mapping
 
-from ppm.dp.allocation import Budgets
 from ppm.dp.epsilon import as_written, check_epsilon
 
 DAY = 86_400_000_000
@@ -41,24 +40,6 @@ def slots_in(duration: int, slot: int) -> int:
     return -(-duration // slot)
 
 
-def day_cost(epsilon: float, slot: int) -> float:
-    """What a change of a whole day costs.
-
-    >>> day_cost(1.0, slot=900_000_000)
-    96.0
-    """
-    return horizon_cost(epsilon, slot, horizon=DAY)
-
-
-def horizon_cost(epsilon: float, slot: int, *, horizon: int) -> float:
-    """What a change of everything within a horizon costs.
-
-    >>> horizon_cost(1.0, slot=900_000_000, horizon=7 * DAY)
-    672.0
-    """
-    return slots_cost(epsilon, slots_in(horizon, slot))
-
-
 def slots_paid(budget: float, epsilon: float) -> int:
     """How many slots a budget pays for, with both numbers read as written.
 
@@ -94,18 +75,6 @@ def groups_by_shared_types(patterns: Mapping[str, Collection[str]]) -> tuple[fro
     )
 
 
-def joint_cost(patterns: Budgets) -> float:
-    """What a change of all patterns in one slot costs under `joint-response`.
-
-    Each group of patterns that share types is one draw, with the smallest of their epsilons.
-
-    >>> joint_cost({"p": (["a", "b"], 2.0), "q": (["c"], 1.0), "r": (["b", "d"], 0.5)})
-    1.5
-    """
-    groups = groups_by_shared_types({name: types for name, (types, _) in patterns.items()})
-    return math.fsum(min(check_epsilon(patterns[name][1]) for name in group) for group in groups)
-
-
 def decoy_cost(epsilons: Iterable[float]) -> float:
     """What one slot costs under decoys: patterns share one draw, with the smallest epsilon.
 
@@ -113,24 +82,6 @@ def decoy_cost(epsilons: Iterable[float]) -> float:
     1.0
     """
     return min((check_epsilon(epsilon) for epsilon in epsilons), default=0.0)
-
-
-def union_cost(
-    *,
-    shares: Mapping[str, float] | None = None,
-    joint: Budgets | None = None,
-    decoys: Iterable[float] = (),
-) -> float:
-    """What a change of all private patterns in one slot costs.
-
-    `shares` are the epsilons of the types under `response`, `joint` the patterns under
-    `joint-response`, `decoys` the epsilons of the decoy patterns.
-
-    >>> union_cost(shares={"a": 0.5, "b": 0.5}, joint={"p": (["c"], 1.0)}, decoys=[2.0, 3.0])
-    4.0
-    """
-    response = change_cost(shares or {}, (shares or {}).keys())
-    return math.fsum([response, joint_cost(joint or {}), decoy_cost(decoys)])
 
 
 def colluding_response(communities: Iterable[Mapping[str, float]]) -> float:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from ppm.dp.decoy import truth_kept
 from ppm.dp.joint import all_shown
 from ppm.dp.prior import Prior
 from ppm.dp.response import flip_probability
@@ -129,17 +128,6 @@ def query_quality(
         matches = math.fsum(mass * shown(present) for present, mass in truth.items())
         precision = _precision(recall * truth.get(query, 0.0), matches)
     return _weigh(kept * recall, precision, alpha=alpha, false_match=kept * shown(frozenset()))
-
-
-def decoy_quality(epsilon: float, slots: int, *, alpha: float) -> Quality:
-    """The quality of a query over `slots` slots that no private match touches, under decoys.
-
-    What is released is true, so a query without negation is never answered wrongly.
-
-    >>> round(decoy_quality(2.0, 2, alpha=0.5).recall, 3)
-    0.748
-    """
-    return _weigh(truth_kept(epsilon, slots), 1.0, alpha=alpha, false_match=0.0)
 
 
 def answer_quality(

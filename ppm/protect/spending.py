@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ppm.dp.allocation import uniform
-from ppm.dp.composition import groups_by_shared_types
+from ppm.dp.composition import change_cost, decoy_cost, groups_by_shared_types
 from ppm.dp.decoy import slots_of_match
 from ppm.protect.overlap import private_types_of_rows, reached
 from ppm.protect.plan import Plan, Question
@@ -68,7 +68,7 @@ class Spending:
         """What the bits of `response` that a pattern's rows may change cost together."""
         changed = self.changed[name]
         if self.is_uniform:
-            return math.fsum(self.shares[one] for one in changed if one in self.shares)
+            return change_cost(self.shares, changed)
         # Whatever the allocation, the types of a pattern stay within its budget.
         return math.fsum(
             epsilon
@@ -113,7 +113,7 @@ def spending_of(plan: Plan, terms: Terms) -> Spending:
         budgets={name: one.epsilon for name, one in response.items()},
         is_uniform=all(one.allocation == "uniform" for one in response.values()),
         groups=_groups(plan, terms),
-        decoys=Decoys(frozenset(decoys), min(one.epsilon for one in decoys.values()))
+        decoys=Decoys(frozenset(decoys), decoy_cost(one.epsilon for one in decoys.values()))
         if decoys
         else None,
         answers=_answers(plan, terms),

@@ -4,15 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, NoReturn, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ppm.spec.values import Name
 
 Item = TypeVar("Item")
 Many = Annotated[tuple[Item, ...], Field(strict=False)]
 """A list in YAML, which is immutable once read."""
+
+Key = TypeVar("Key")
+Entry = TypeVar("Entry")
+
+
+class FrozenDict(dict[Key, Entry]):
+    """A mapping that cannot be changed, so that whoever holds a declaration can rely on it.
+
+    >>> FrozenDict(a=1)["a"]
+    1
+    >>> FrozenDict(a=1).update(b=2)
+    Traceback (most recent call last):
+    TypeError: declarations cannot be changed; make a new one
+    """
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("declarations cannot be changed; make a new one")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[FrozenDict[Key, Entry]], tuple[dict[Key, Entry]]]:
+        return FrozenDict, (dict(self),)
+
+
+FROZEN = AfterValidator(FrozenDict)
+Table = Annotated[dict[Key, Entry], FROZEN]
+"""A mapping in YAML, which is immutable once read."""
 
 Text = Annotated[str, Field(max_length=4_000)]
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 
 from pydantic import ValidationError
 
-from ppm.errors import Fault, SpecError, counted
+from ppm.errors import Fault, SpecError, counted, listed
 from ppm.spec.document import path_text
 from ppm.spec.expression.declared import Condition, Predicate
 from ppm.spec.faults import faults_of
@@ -113,7 +113,7 @@ class PatternBuilder(_Row):
         """Declare an event type: which rows are of it, and what is released in their place."""
         declared: dict[str, Any] = {"where": where}
         if stand_in is not None:
-            declared["stand_in"] = dict(stand_in)
+            declared["stand_in"] = dict(stand_in) if isinstance(stand_in, Mapping) else stand_in
         twice = any(name == known for known, _ in self.events)
         faults = (Fault(f"events.{name} is declared twice; keep one of them"),) if twice else ()
         return replace(
@@ -218,5 +218,7 @@ def _stage(body: Body, options: StageOptions) -> dict[str, Any]:
         declared = dict(body.declared)
     else:
         declared = {"group": list(body.stages)} if isinstance(body, Steps) else {"event": body}
-    # Not {**declared, **options}: an option that is given twice is an error of the caller.
-    return dict(**declared, **options)
+    twice = sorted(declared.keys() & options.keys())
+    if twice:
+        raise SpecError([Fault(f"a stage is given {listed(twice)} twice; keep one of them")])
+    return {**declared, **options}

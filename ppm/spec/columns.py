@@ -38,11 +38,6 @@ class _NoisyRule(_Rule):
             )
         return self
 
-    @property
-    def spends(self) -> bool:
-        """Whether the rule adds noise, and so costs budget."""
-        return True
-
 
 class Drop(_Rule):
     """The column is null for this community."""

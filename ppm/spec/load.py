@@ -94,14 +94,6 @@ def validate(document: Document, model: type[Kind]) -> Declared[Kind]:
         raise SpecError([Fault("the file is nested too deeply", document.file, 1)]) from None
 
 
-def load_project(folder: str | FilePath) -> Project:
-    """Everything that a project declares, or a `SpecError` with the faults of all its files."""
-    project, faults = read_project(folder)
-    if faults:
-        raise SpecError(faults)
-    return project
-
-
 def read_project(folder: str | FilePath) -> tuple[Project, list[Fault]]:
     """What can be read of a project, and every fault in the rest."""
     root = FilePath(folder)

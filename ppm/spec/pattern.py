@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validat
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from ppm.spec.base import Declaration, Refusal, Spec, Text
+from ppm.spec.base import FROZEN, Declaration, Refusal, Spec, Text
 from ppm.spec.coherence import incoherences
 from ppm.spec.columns import ColumnName
 from ppm.spec.expression.declared import Predicate
@@ -42,7 +42,7 @@ class EventType(Spec):
 
     where: Predicate
     """Which rows are of this type."""
-    stand_in: Annotated[dict[ColumnName, Public], Field(min_length=1)] | None = None
+    stand_in: Annotated[dict[ColumnName, Public], Field(min_length=1), FROZEN] | None = None
     """Public column values of the row that is released in place of a real one."""
 
     @model_validator(mode="before")
@@ -65,7 +65,7 @@ class Pattern(Declaration):
 
     doc: Text = ""
     """What it means, for people."""
-    events: Annotated[dict[Identifier, EventType], Field(min_length=1, max_length=64)]
+    events: Annotated[dict[Identifier, EventType], Field(min_length=1, max_length=64), FROZEN]
     """The event types. All of them are protected if the pattern is private, used in a stage or
     not: a type that gives the pattern away can be listed for that alone."""
     stages: Annotated[tuple[Stage, ...], Field(strict=False, min_length=1)]

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from ppm.spec.base import Declaration, Many, Spec, Text
+from ppm.spec.base import FROZEN, Declaration, FrozenDict, Many, Spec, Table, Text
 from ppm.spec.columns import ColumnRule, Epsilon
 from ppm.spec.stream import Stream
 from ppm.spec.values import Duration, Identifier, Name, Share
@@ -23,7 +23,7 @@ class Prior(Spec):
 
     source: Annotated[str, Field(min_length=1, max_length=500)]
     """Where it comes from: public or consented history."""
-    rates: Annotated[dict[Identifier, Share], Field(min_length=1)]
+    rates: Annotated[dict[Identifier, Share], Field(min_length=1), FROZEN]
     """For each event type, the share of a subject's slots in which it occurs."""
 
 
@@ -64,7 +64,7 @@ class Community(Spec):
     """Who they are and what they may know, for people."""
     extends: Name | None = None
     """Another community whose rules hold here too, unless they are given anew."""
-    protect: dict[Name, Protection] = Field(default_factory=dict)
+    protect: Table[Name, Protection] = Field(default_factory=FrozenDict)
     """The private patterns, and how each is protected."""
     columns: Many[ColumnRule] = ()
     """Rules for single columns."""
@@ -82,7 +82,7 @@ class Defaults(Spec):
 
     noun: ClassVar[str] = "default"
 
-    protect: dict[Name, Protection] = Field(default_factory=dict)
+    protect: Table[Name, Protection] = Field(default_factory=FrozenDict)
     """The private patterns, and how each is protected."""
     columns: Many[ColumnRule] = ()
     """Rules for single columns."""
@@ -105,7 +105,7 @@ class Policy(Declaration):
     """Whose rows, when, in which slots."""
     defaults: Defaults = Defaults()
     """What holds in every community, unless it is given anew there."""
-    communities: Annotated[dict[Name, Community], Field(min_length=1, max_length=100)]
+    communities: Annotated[dict[Name, Community], Field(min_length=1, max_length=100), FROZEN]
     """Who reads, and what they may learn."""
     prior: Prior | None = None
     """Public or consented history, for predictions and for allocation."""

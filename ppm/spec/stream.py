@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ppm.errors import did_you_mean
-from ppm.spec.base import Refusal, Spec
+from ppm.spec.base import FROZEN, FrozenDict, Refusal, Spec, Table
 from ppm.spec.columns import ColumnName
 from ppm.spec.expression.kinds import ColumnType
 from ppm.spec.values import Duration, Instant, Name
@@ -66,9 +66,9 @@ class Stream(Spec):
     """Set it if rows come at regular times, such as GPS; then a missing row shows."""
     on_null: Literal["refuse", "drop"] = "refuse"
     """What happens to rows without subject or time: refuse the stream, or drop and count them."""
-    columns: Annotated[dict[ColumnName, TypeWord], Field(min_length=1)] | None = None
+    columns: Annotated[dict[ColumnName, TypeWord], Field(min_length=1), FROZEN] | None = None
     """The stream's columns and types; with them, predicates are checked before there is data."""
-    zones: dict[Name, Zone] = Field(default_factory=dict)
+    zones: Table[Name, Zone] = Field(default_factory=FrozenDict)
     """Places that predicates can name."""
 
     @model_validator(mode="after")

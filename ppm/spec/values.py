@@ -111,10 +111,6 @@ class Duration(Written):
     def __str__(self) -> str:
         return _in_largest_unit(self.microseconds, self.units, "ms")
 
-    def slots(self, slot: Duration) -> int:
-        """How many whole slots it takes to cover this duration."""
-        return -(-self.microseconds // slot.microseconds)
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Distance(Written):

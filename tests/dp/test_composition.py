@@ -10,15 +10,11 @@ from ppm.dp.composition import (
     colluding_independent,
     colluding_nested,
     colluding_response,
-    day_cost,
     decoy_cost,
     groups_by_shared_types,
-    horizon_cost,
-    joint_cost,
     slots_cost,
     slots_in,
     slots_paid,
-    union_cost,
 )
 from ppm.dp.decoy import slots_of_match
 
@@ -28,10 +24,6 @@ FOUR_COMMUNITIES = [2.0, 1.0, 0.5, 0.25]
 
 def test_a_match_of_two_hours_in_quarters_costs_nine_slots() -> None:
     assert slots_cost(1.0, slots_of_match(120 * MINUTE, 15 * MINUTE)) == 9.0
-
-
-def test_a_day_of_quarters_costs_96_slots() -> None:
-    assert day_cost(1.0, 15 * MINUTE) == 96.0
 
 
 @pytest.mark.parametrize(
@@ -45,11 +37,6 @@ def test_a_day_of_quarters_costs_96_slots() -> None:
 )
 def test_slots_in_a_day(slot: int, slots: int) -> None:
     assert slots_in(DAY, slot) == slots
-
-
-def test_a_week_costs_seven_days() -> None:
-    week = horizon_cost(0.1, 15 * MINUTE, horizon=7 * DAY)
-    assert week == 67.2 == pytest.approx(7 * day_cost(0.1, 15 * MINUTE))
 
 
 @pytest.mark.parametrize(
@@ -128,26 +115,9 @@ def test_no_group_falls_apart(patterns: dict[str, set[str]]) -> None:
         assert names == group
 
 
-def test_a_joint_group_pays_its_smallest_epsilon_once() -> None:
-    assert joint_cost({"P": ("ab", 2.0), "Q": ("bc", 1.0), "R": ("d", 0.5)}) == 1.5
-
-
 def test_decoy_patterns_share_one_draw() -> None:
     assert decoy_cost([3.0, 1.0, 2.0]) == 1.0
     assert decoy_cost([]) == 0.0
-
-
-def test_all_private_patterns_at_once_cost_the_union() -> None:
-    cost = union_cost(
-        shares={"a": 0.5, "b": 0.25},
-        joint={"P": ("cd", 2.0), "Q": ("de", 1.0)},
-        decoys=[3.0, 2.0],
-    )
-    assert cost == 0.75 + 1.0 + 2.0
-
-
-def test_nothing_private_costs_nothing() -> None:
-    assert union_cost() == 0.0
 
 
 def test_four_communities_pay_the_sum_if_independent_and_the_maximum_if_nested() -> None:
@@ -175,4 +145,4 @@ def test_nested_chains_cost_at_least_the_largest_and_at_most_the_sum(
 )
 def test_impossible_times_are_refused(slot: int, duration: int) -> None:
     with pytest.raises(ValueError, match="at least"):
-        horizon_cost(1.0, slot, horizon=duration)
+        slots_cost(1.0, slots_in(duration, slot))

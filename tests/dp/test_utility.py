@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ppm.dp.decoy import truth_kept
 from ppm.dp.prior import Prior
 from ppm.dp.response import flip_probability
 from ppm.dp.utility import (
@@ -13,7 +14,6 @@ from ppm.dp.utility import (
     Response,
     Unreleased,
     answer_quality,
-    decoy_quality,
     query_quality,
 )
 
@@ -74,12 +74,12 @@ def test_a_query_asks_for_something() -> None:
 @pytest.mark.parametrize("alpha", [-0.1, 1.1])
 def test_a_preference_lies_between_recall_and_precision(alpha: float) -> None:
     with pytest.raises(ValueError, match="alpha is"):
-        decoy_quality(1.0, 1, alpha=alpha)
+        answer_quality({"a"}, 1.0, prior=None, alpha=alpha)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
 def test_decoys_lose_matches_but_never_invent_one(slots: int) -> None:
-    quality = decoy_quality(1.0, slots, alpha=0.5)
+    quality = query_quality({"a"}, [], prior=None, alpha=0.5, kept=truth_kept(1.0, slots))
     assert quality.recall == pytest.approx(0.632121**slots, rel=1e-5)
     assert quality.precision == 1.0
     assert quality.false_match == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -372,3 +373,12 @@ def test_a_rule_without_guarantee_may_choose_by_what_it_hides() -> None:
 def test_a_rule_accepts_a_public_place_inside_its_area() -> None:
     rule = in_rule(GEO, missing=[59.5, 10.5], where="speed > 1")
     assert policy(**rule).defaults.columns[0].rule == "geo"
+
+
+def test_a_declaration_cannot_be_changed_by_whoever_holds_it() -> None:
+    declared = policy(**in_zone(center=[59.9, 10.7], radius="100 m"))
+    with pytest.raises(TypeError, match="cannot be changed"):
+        declared.stream.zones["home"] = declared.stream.zones["home"]
+    with pytest.raises(TypeError, match="cannot be changed"):
+        declared.communities.clear()
+    assert hash(declared) == hash(pickle.loads(pickle.dumps(declared)))  # noqa: S301

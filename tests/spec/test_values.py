@@ -209,18 +209,6 @@ def test_a_fixed_number_of_times_is_written_as_a_number() -> None:
     assert Times(3, 3).written() == 3
 
 
-@pytest.mark.parametrize(
-    ("duration", "slot", "slots"),
-    [
-        pytest.param("1 h", "15 min", 4, id="it fits"),
-        pytest.param("61 min", "15 min", 5, id="the last slot is begun"),
-        pytest.param("1 ms", "15 min", 1, id="less than one slot"),
-    ],
-)
-def test_a_duration_covers_whole_slots(duration: str, slot: str, slots: int) -> None:
-    assert Duration.parse(duration).slots(Duration.parse(slot)) == slots
-
-
 def test_durations_are_ordered_by_length() -> None:
     assert Duration.parse("59 s") < Duration.parse("1 min") < Duration.parse("1 h")
 

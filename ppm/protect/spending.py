@@ -10,6 +10,8 @@ from functools import lru_cache
 from ppm.dp.allocation import uniform
 from ppm.dp.composition import change_cost, decoy_cost, groups_by_shared_types
 from ppm.dp.decoy import slots_of_match
+from ppm.dp.joint import all_shown
+from ppm.dp.response import fabricated_rows
 from ppm.protect.overlap import private_types_of_rows, reached
 from ppm.protect.plan import Plan, Question
 from ppm.protect.terms import Terms
@@ -86,6 +88,15 @@ class Spending:
         answers = [a.slots * a.epsilon for a in self.answers if name in a.patterns]
         joint = [group.epsilon for group in self.groups_of(name)]
         return math.fsum([self.bits_of(name), *joint, decoys, *answers])
+
+    @property
+    def invented_rows(self) -> float:
+        """The stand-ins that a slot of a known subject gets on average, if nothing happened."""
+        joint = (
+            len(one.types) * all_shown(one.epsilon, len(one.types), asked=1, all_present=False)
+            for one in self.groups
+        )
+        return math.fsum([fabricated_rows(self.shares.values()), *joint])
 
     @property
     def of_all(self) -> float:

@@ -17,6 +17,7 @@ from ppm.dp.columns import (
 from ppm.errors import counted, listed
 from ppm.protect.guarantee import Guarantee
 from ppm.protect.plan import Plan
+from ppm.protect.spending import spending_of
 from ppm.protect.terms import ColumnTerm, Terms
 from ppm.spec.columns import Category, Drop, Geo, Laplace, Snap
 
@@ -164,9 +165,11 @@ def delay(plan: Plan, terms: Terms) -> str:
     if terms.guarded:
         # Subjects that are not declared become known by their rows, which must then be looked at.
         others = "pass at once" if stream.subjects != "seen" else "pass through ppm as well"
+        invented = spending_of(plan, terms).invented_rows
         return (
             f"Rows of private types come {spoken(lateness)} after the end of their slot of "
-            f"{stream.slot}; other rows {others}."
+            f"{stream.slot}; other rows {others}. A slot in which nothing happened gets "
+            f"{number(invented)} invented rows of a known subject, on average."
         )
     return "Rows pass at once."
 

@@ -30,7 +30,8 @@ taken as independent: the makers' own doors.
 Companies that were booked.
 
 Rows of private types come 5 min after the end of their slot of 1 h; other rows pass through \
-ppm as well.
+ppm as well. A slot in which nothing happened gets 0.5379 invented rows of a known subject, on \
+average.
 
 ### What it may learn
 

@@ -198,7 +198,12 @@ def test_the_language(text: str, tree: Node) -> None:
         pytest.param("x ILIKE 'a'", f"has ILIKE, {KNOWN}", id="ILIKE"),
         pytest.param("x RLIKE 'a'", f"has RLIKE, {KNOWN}", id="RLIKE"),
         pytest.param("x % 2 = 0", f"has %, {KNOWN}", id="modulo"),
-        pytest.param("x || 'a' = 'b'", f"has ||, {KNOWN}", id="joined texts"),
+        pytest.param(
+            "x || 'a' = 'b'",
+            "has ||, which puts texts together; use OR for alternatives",
+            id="joined texts",
+        ),
+        pytest.param("a && b", "has &&, which SQL does not know; use AND", id="and of C"),
         pytest.param("x <=> 1", f"has <=>, {KNOWN}", id="null-safe equality"),
         pytest.param("x[0] = 1", f"has [], {KNOWN}", id="an index"),
         pytest.param("CASE WHEN x THEN 1 END = 1", f"has CASE, {KNOWN}", id="CASE"),

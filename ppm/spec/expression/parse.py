@@ -120,6 +120,8 @@ def _syntax_fault(error: ParseError) -> str:
         if said.startswith("Required argument"):
             return "calls a function with too few arguments"
         near = str(detail.get("highlight") or "").strip()
+        if near == "&&":
+            return "has &&, which SQL does not know; use AND"
         if near and near != ")":
             return f"is not SQL near {near[:40]!r}"
     return "is not SQL: it stops too early, or a bracket is missing"
@@ -186,6 +188,8 @@ def _not_of_the_language(node: exp.Expr) -> str:
         return "has a query inside; a predicate looks at one row"
     if isinstance(node, exp.Cast):
         return "has a CAST; predicates do not convert, declare the column's type instead"
+    if isinstance(node, exp.DPipe):
+        return "has ||, which puts texts together; use OR for alternatives"
     if isinstance(node, exp.Concat):
         return "puts texts together; compare them one by one (a quote in a text is \\')"
     word = _OTHER_SYNTAX.get(type(node), node.key.upper())

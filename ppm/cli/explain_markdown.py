@@ -38,7 +38,7 @@ def _community(one: CommunityPromise) -> Iterator[str]:
     if one.patterns:
         yield _patterns(one.patterns, one.horizon)
         if len(one.patterns) > 1:
-            yield f"All private patterns at once: {number(one.all_patterns_slot)} per slot."
+            yield escaped(one.at_once)
         yield from (_promise(pattern) for pattern in one.patterns)
     else:
         yield "Every pattern: this community is kept from none."

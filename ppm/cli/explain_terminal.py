@@ -63,7 +63,7 @@ def _show_community(out: Console, one: CommunityPromise) -> None:
         columns = _pattern_columns(one.horizon)
         show_table(out, columns, [_pattern_row(pattern) for pattern in one.patterns])
         if len(one.patterns) > 1:
-            say(out, f"All private patterns at once: {number(one.all_patterns_slot)} a slot.")
+            say(out, one.at_once)
         for pattern in one.patterns:
             _show_pattern(out, pattern)
     else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ppm.dp.composition import colluding_independent, colluding_nested, colluding_response
+from ppm.dp.decoy import slots_of_event
 from ppm.dp.joint import is_nested
 from ppm.protect.overlap import reached
 from ppm.protect.plan import Plan
@@ -20,6 +21,8 @@ class Together:
 
     epsilon: float | None
     """None if one of them sees the pattern as it is."""
+    is_one_sided: bool
+    """Whether some of them see true slots, so that absence is not hidden."""
     raw: tuple[str, ...]
     """The communities that are not kept from the pattern, and so void the others' protection."""
 
@@ -29,14 +32,24 @@ def colluding(plan: Plan, pattern: str) -> Together:
     """What the communities of a plan learn together about one slot of a private pattern."""
     raw = tuple(name for name, terms in plan.terms.items() if sees_raw(plan, terms, pattern))
     if raw:
-        return Together(None, raw)
-    kept = [terms for terms in plan.terms.values() if pattern in terms.guarded]
+        return Together(None, is_one_sided=False, raw=raw)
+    guarding = [terms for terms in plan.terms.values() if pattern in terms.guarded]
+    spent = {terms.community: spending_of(plan, terms) for terms in guarding}
+    # Who is told nothing of the pattern adds nothing.
+    kept = [terms for terms in guarding if spent[terms.community].of(pattern) > 0]
     nested = [terms for terms in kept if terms.collusion == "nested"]
     alone = [terms for terms in kept if terms.collusion == "independent"]
-    spent = {terms.community: spending_of(plan, terms) for terms in kept}
-    costs = [spent[terms.community].of(pattern) for terms in alone]
-    costs.append(_of_chains(pattern, [spent[terms.community] for terms in nested]))
-    return Together(math.fsum(costs), ())
+    decoyed = [terms for terms in kept if terms.guarded[pattern].mechanism == "decoy-windows"]
+    reach = 1
+    if 0 < len(decoyed) < len(kept):
+        # The others pay for a slot whose rows change, and such a change can free many slots.
+        names = {name for terms in decoyed for name in terms.by("decoy-windows")}
+        spans = [plan.pattern(name).within for name in names]
+        longest = max(span.microseconds for span in spans if span is not None)
+        reach = slots_of_event(longest, plan.slot)
+    costs = [_of_chains(pattern, [spent[terms.community]], reach=reach) for terms in alone]
+    costs.append(_of_chains(pattern, [spent[terms.community] for terms in nested], reach=reach))
+    return Together(math.fsum(costs), is_one_sided=bool(decoyed), raw=())
 
 
 def sees_raw(plan: Plan, terms: Terms, pattern: str) -> bool:
@@ -53,7 +66,7 @@ def sees_raw(plan: Plan, terms: Terms, pattern: str) -> bool:
     )
 
 
-def _of_chains(pattern: str, spent: list[Spending]) -> float:
+def _of_chains(pattern: str, spent: list[Spending], *, reach: int) -> float:
     groups = [group for s in spent for group in s.groups_of(pattern)]
     decoys: dict[frozenset[str], list[float]] = {}
     for one in spent:
@@ -64,7 +77,7 @@ def _of_chains(pattern: str, spent: list[Spending]) -> float:
         [
             _of_bits(pattern, spent),
             *(chain[0].epsilon for chain in _joint_chains(groups)),
-            *(colluding_nested(epsilons) for epsilons in decoys.values()),
+            *(reach * colluding_nested(epsilons) for epsilons in decoys.values()),
             colluding_independent(answers),
         ]
     )

@@ -11,7 +11,7 @@ from ppm.protect.plan import Plan
 from ppm.protect.prediction import predict
 from ppm.protect.spending import spending_of
 from ppm.protect.terms import Terms
-from ppm.protect.words import column_promise, delay, not_covered, promise
+from ppm.protect.words import at_once, column_promise, delay, not_covered, promise
 from ppm.spec.consumer import Quality as Minimum
 
 
@@ -52,8 +52,8 @@ class CommunityPromise:
     meaning: str
     releases_rows: bool
     patterns: tuple[PatternPromise, ...]
-    all_patterns_slot: float
-    """What a change of one slot costs, in rows of all private types at once."""
+    at_once: str
+    """What a change of all private types costs in one slot."""
     columns: tuple[str, ...]
     horizon: str | None
     """The time over which a budget is declared, if there is one."""
@@ -107,7 +107,7 @@ def _community(plan: Plan, terms: Terms) -> CommunityPromise:
             )
             for one in guarantees(plan, terms)
         ),
-        all_patterns_slot=spending_of(plan, terms).of_all,
+        at_once=at_once(spending_of(plan, terms)),
         columns=tuple(column_promise(term) for term in terms.columns if terms.releases_rows),
         horizon=None if terms.horizon is None else str(terms.horizon.over),
         delay=delay(plan, terms),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ppm.dp.composition import DAY, slots_cost, slots_in, slots_paid
@@ -29,12 +29,15 @@ class Guarantee:
     """The most slots of one match; None if the pattern has no `within`."""
     match: float | None
     """What one match costs at most."""
+    match_once: float | None
+    """Under `response`: what it costs if each type occurs in one slot only; None if rows may be of
+    other types too."""
     shared_event: float | None
     """Under decoys: what removing one event costs that many matches share."""
     day: float
     """What a change of 24 hours costs."""
     horizon: float | None
-    """What a whole horizon costs, if the policy has one."""
+    """What all that is released within a horizon tells at most, if the policy has one."""
     paid_slots: int | None
     """How many slots of each horizon are released before the budget is spent."""
     together: Together
@@ -50,7 +53,7 @@ def guarantees(plan: Plan, terms: Terms) -> tuple[Guarantee, ...]:
     spending = spending_of(plan, terms)
     related = {name: group for group in groups(plan, terms) for name in group}
     return tuple(
-        _guarantee(plan, terms, name, spending, _stopped_together(terms, name, related[name]))
+        _guarantee(plan, terms, name, spending, _stopped_together(terms, spending, name, related))
         for name in terms.guarded
     )
 
@@ -86,6 +89,9 @@ def _guarantee(
         slot=cost,
         match_slots=slots,
         match=None if slots is None else slots_cost(cost, slots),
+        match_once=cost
+        if one.mechanism == "response" and spending.changed[name] == spending.types[name]
+        else None,
         shared_event=shared,
         day=slots_cost(cost, day),
         horizon=None if paid is None else slots_cost(cost, paid),
@@ -94,10 +100,13 @@ def _guarantee(
     )
 
 
-def _stopped_together(terms: Terms, name: str, related: frozenset[str]) -> list[str]:
-    """The patterns of the same mechanism that share rows: what stops one stops the others."""
-    mechanism = terms.guarded[name].mechanism
-    return [other for other in terms.by(mechanism) if other in related]
+def _stopped_together(
+    terms: Terms, spending: Spending, name: str, related: Mapping[str, frozenset[str]]
+) -> list[str]:
+    """The patterns of one mechanism that share rows or answers: what stops one stops the others."""
+    answers = [answer.patterns for answer in spending.answers if name in answer.patterns]
+    linked = related[name].union(*answers)
+    return [other for other in terms.by(terms.guarded[name].mechanism) if other in linked]
 
 
 def _paid_slots(horizon: Horizon | None, cost: float, slot: int) -> int | None:

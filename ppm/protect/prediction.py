@@ -25,6 +25,7 @@ from ppm.protect.stand_in import stand_ins_seen_by
 from ppm.protect.terms import Terms
 from ppm.spec.pattern import Pattern
 
+_SKIPPING = ("longest", "non-overlapping")
 EXACT = Quality(recall=1.0, precision=1.0, q=1.0, false_match=0.0)
 
 
@@ -129,7 +130,8 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
         alpha=question.query.preference,
         kept=kept,
     )
-    if spending.decoys and slots > 2:
+    skips = str(pattern.skip or "no_skip") != "no_skip" or pattern.preset in _SKIPPING
+    if spending.decoys and (slots > 2 or (slots > 1 and skips)):
         # The next event of a match may be withheld, and a later one then takes its place.
         quality = replace(quality, precision=None, q=None)
     said = []

@@ -100,13 +100,12 @@ class Spending:
 
     @property
     def of_all(self) -> float:
-        """What a change of one slot costs, in rows of any private type."""
+        """What a change of one slot costs, in rows of any private type; decoys are apart."""
         bits = self.shares if self.is_uniform else self.budgets
         return math.fsum(
             [
                 *bits.values(),
                 *(group.epsilon for group in self.groups),
-                self.decoys.epsilon if self.decoys else 0.0,
                 *(answer.slots * answer.epsilon for answer in self.answers),
             ]
         )
@@ -195,11 +194,13 @@ def sees_every_row(pattern: Pattern) -> bool:
 
 def slots_spanned(pattern: Pattern, slot: int) -> int | None:
     """The most slots that one match touches; None if nothing bounds it."""
-    stages = pattern.all_stages
+    stages, window = pattern.all_stages, pattern.window
+    if window is not None and window.kind == "time" and window.slide is not None:
+        return slots_of_match(window.size.microseconds, slot)  # a row lies in many windows
     if len(stages) == 1 and not stages[0].is_loop:
         return 1
     if pattern.within is not None:
         return slots_of_match(pattern.within.microseconds, slot)
-    if pattern.window is not None and pattern.window.kind == "time":
-        return slots_of_match(pattern.window.size.microseconds, slot)
+    if window is not None and window.kind == "time":
+        return slots_of_match(window.size.microseconds, slot)
     return None

@@ -11,7 +11,9 @@ from ppm.protect.plan import Plan
 from ppm.protect.prediction import predict
 from ppm.protect.spending import spending_of
 from ppm.protect.terms import Terms
+from ppm.spec.columns import columns_of_rule
 
+_NOISY = ("laplace", "category", "geo")
 LARGE_EPSILON = 10.0
 """Above this a single slot hides next to nothing: e^10 is odds of 22,000 to 1."""
 
@@ -19,6 +21,7 @@ LARGE_EPSILON = 10.0
 def warnings(plan: Plan) -> Iterator[Fault]:
     """Everything about a policy that weakens what a reader would take it to promise."""
     yield from _raw_access(plan)
+    yield from _raw_columns(plan)
     for terms in plan.terms.values():
         yield from _without_guarantee(plan, terms)
         yield from _sampled_source(plan, terms)
@@ -52,6 +55,30 @@ def _raw_access(plan: Plan) -> Iterator[Fault]:
                 terms.place,
                 f"sees {listed(seen)} unprotected, which other communities are kept from; if "
                 "readers compare notes, that protection is void",
+            )
+
+
+def _raw_columns(plan: Plan) -> Iterator[Fault]:
+    noisy = {
+        column: terms.community
+        for terms in plan.terms.values()
+        for term in terms.columns
+        if term.rule.rule in _NOISY and terms.releases_rows
+        for column in columns_of_rule(term.rule)
+    }
+    for terms in plan.terms.values():
+        seen = [
+            column
+            for column in noisy
+            if terms.releases_rows
+            and not any(term.rule.rule in (*_NOISY, "drop") for term in terms.rules_on(column))
+        ]
+        if seen:
+            others = sorted({noisy[column] for column in seen})
+            yield plan.declared.warning(
+                terms.place,
+                f"sees {listed(seen)} without the noise that {listed(others)} gets; if readers "
+                "compare notes, that noise is void",
             )
 
 

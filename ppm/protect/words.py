@@ -17,7 +17,7 @@ from ppm.dp.columns import (
 from ppm.errors import counted, listed
 from ppm.protect.guarantee import Guarantee
 from ppm.protect.plan import Plan
-from ppm.protect.spending import spending_of
+from ppm.protect.spending import Spending, spending_of
 from ppm.protect.terms import ColumnTerm, Terms
 from ppm.spec.columns import Category, Drop, Geo, Laplace, Snap
 
@@ -42,6 +42,8 @@ def number(value: float) -> str:
     """
     # A sum of floats such as 0.1 + 0.2 is not more than 0.3 for its last bit.
     exact = Decimal(repr(value)).quantize(Decimal("1e-9"))
+    if value > 0 and not exact:
+        return "under 0.000000001"
     digits = max(0, 3 - exact.adjusted()) if exact else 0
     rounded = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
     return f"{rounded:,f}".rstrip("0").rstrip(".") if digits else f"{rounded:,f}"
@@ -86,8 +88,8 @@ def _longer(one: Guarantee, terms: Terms) -> Iterator[str]:
         yield "The pattern has no within, so a match may touch any number of slots; each one costs."
     else:
         text = f"One match: up to {counted(one.match_slots, 'slot')}, {number(one.match)}"
-        if one.mechanism == "response" and one.match_slots > 1:
-            text += f" ({number(one.slot)} if each type occurs in one slot only)"
+        if one.match_once is not None and one.match_slots > 1:
+            text += f" ({number(one.match_once)} if each type occurs in one slot only)"
         if one.shared_event is not None:
             text += f"; an event that many matches share: {number(one.shared_event)}; a longer "
             text += "stay makes more matches, and each slot that they touch costs"
@@ -95,8 +97,8 @@ def _longer(one: Guarantee, terms: Terms) -> Iterator[str]:
     yield f"24 hours: {number(one.day)}."
     if one.horizon is not None and terms.horizon is not None and one.paid_slots is not None:
         yield (
-            f"Over {terms.horizon.over}: {number(one.horizon)}; the first "
-            f"{counted(one.paid_slots, 'slot')} are released, then {_WITHHELD[one.mechanism]}."
+            f"What is released within {terms.horizon.over} tells {number(one.horizon)} at most: "
+            f"after the first {counted(one.paid_slots, 'slot')}, {_WITHHELD[one.mechanism]}."
         )
 
 
@@ -106,7 +108,18 @@ def _together(one: Guarantee) -> str:
             f"If communities compare notes: void, because {listed(one.together.raw)} "
             f"{'sees' if len(one.together.raw) == 1 else 'see'} the pattern unprotected."
         )
-    return f"If communities compare notes: {number(one.together.epsilon)} per slot."
+    learnt = f"If communities compare notes: {number(one.together.epsilon)}"
+    if one.together.is_one_sided and not one.is_one_sided:
+        return f"{learnt} for a changed slot, one-sided: some see true slots, so absence shows."
+    return f"{learnt} per slot."
+
+
+def at_once(spending: Spending) -> str:
+    """What a change of all private patterns costs in one slot."""
+    freed = spending.decoys.epsilon if spending.decoys else 0.0
+    parts = [f"{number(spending.of_all)} for a changed slot"] if spending.of_all else []
+    parts += [f"{number(freed)} for each slot that hidden matches touch"] if freed else []
+    return f"All private patterns at once: {', and '.join(parts) or '0'}."
 
 
 def column_promise(term: ColumnTerm) -> str:
@@ -161,6 +174,11 @@ def delay(plan: Plan, terms: Terms) -> str:
             f"Every row comes {spoken(longest + lateness)} to {spoken(slot + longest + lateness)} "
             f"after it happened: its slot's end, plus the longest within ({spoken(longest)}), plus "
             f"lateness ({stream.lateness})."
+        )
+    if terms.guarded and not terms.by("response", "joint-response"):
+        return (
+            f"Rows of private types are not released, other rows pass at once; answers come "
+            f"{spoken(lateness)} after the end of their slot of {stream.slot}."
         )
     if terms.guarded:
         # Subjects that are not declared become known by their rows, which must then be looked at.

@@ -99,11 +99,12 @@ def test_json_of_a_project_without_faults(ppm: Ppm, project: Path) -> None:
                 "slot": 2.0,
                 "match_slots": 2,
                 "match": 4.0,
+                "match_once": 2.0,
                 "shared_event": None,
                 "day": 48.0,
                 "horizon": None,
                 "paid_slots": None,
-                "together": {"epsilon": 3.0, "raw": []},
+                "together": {"epsilon": 3.0, "is_one_sided": False, "raw": []},
             }
         ],
     }

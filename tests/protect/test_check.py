@@ -719,6 +719,22 @@ def test_what_cannot_be_promised_is_refused(
             ],
             id="a column rule that hides nothing",
         ),
+        pytest.param(
+            [
+                in_friends(f"columns: [{LAPLACE}]"),
+                another_community("family", "protect: {visit: {mechanism: response, epsilon: 1},"),
+                (
+                    POLICY,
+                    "epsilon: 1},\n",
+                    "epsilon: 1}, errand: {mechanism: response, epsilon: 1}}\n",
+                ),
+            ],
+            [
+                "policies/town.yaml:13: warning: communities.family sees age without the noise "
+                "that friends gets; if readers compare notes, that noise is void",
+            ],
+            id="a column that others see without noise",
+        ),
     ],
 )
 def test_what_may_be_meant_is_warned_of(

@@ -302,3 +302,32 @@ def test_a_shared_type_stops_when_the_first_of_its_budgets_is_spent(tmp_path: Pa
         ),
     )
     assert {name: one.paid_slots for name, one in found.items()} == {"visit": 100, "errand": 100}
+
+
+def test_colluders_of_whom_some_see_true_slots_pay_for_every_slot_that_a_change_frees(
+    tmp_path: Path,
+) -> None:
+    plan = checked(tmp_path, with_strangers(1.0, "decoy-windows")).plans["town"]
+    together = colluding(plan, "visit")
+    # friends: epsilon 1 for a changed slot; strangers: an event of visit frees 17 slots.
+    assert together.epsilon == 1 + 17
+    assert together.is_one_sided
+
+
+def test_the_price_of_a_match_in_single_slots_is_told_only_where_rows_are_of_one_type(
+    tmp_path: Path,
+) -> None:
+    assert promised(tmp_path)["visit"].match_once == 1.0
+    assert promised(tmp_path, *OVERLAP)["visit"].match_once is None
+
+
+def test_a_sliding_window_pays_for_every_slot_that_it_spans(tmp_path: Path) -> None:
+    window = "window: {kind: time, size: 1 h, slide: 15 min}"
+    pattern = f"{{name: q, events: {{clinic: place = 'clinic'}}, sequence: clinic, {window}}}"
+    plan = checked(
+        tmp_path,
+        mechanism("visit", "answers"),
+        query(f"pattern: {pattern}\n    ask: existence"),
+    ).plans["town"]
+    (answer,) = spending_of(plan, plan.terms["friends"]).answers
+    assert answer.slots == 5

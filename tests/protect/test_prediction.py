@@ -191,3 +191,14 @@ def test_decoys_over_several_slots_predict_no_precision(tmp_path: Path) -> None:
     assert found.quality is not None
     assert found.quality.recall == pytest.approx((1 - 1 / 2.718281828) ** 5)
     assert found.quality.precision is None
+
+
+def test_a_skip_over_decoys_predicts_no_precision(tmp_path: Path) -> None:
+    found = use(
+        tmp_path,
+        mechanism("errand", "decoy-windows"),
+        query("pattern: {name: q, events: {a: place = 'x', b: place = 'y'}, within: 15 min}"),
+        (CONSUMER, "15 min}", "15 min, sequence: a -> b, skip: skip_past_last}"),
+    )
+    assert found.quality is not None
+    assert found.quality.precision is None

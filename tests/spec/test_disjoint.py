@@ -21,6 +21,13 @@ ZONES = {
         {"corners": [[59.915, 10.7535], [59.9225, 10.749], [59.948, 10.77], [59.948, 10.776],
                      [59.9245, 10.7565], [59.915, 10.757]]}
     ),
+    "east": Zone.model_validate({"center": [0, 179.9], "radius": "60 km"}),
+    "west": Zone.model_validate({"center": [0, -179.9], "radius": "50 km"}),
+    "west-box": Zone.model_validate(
+        {"corners": [[-0.1, -179.99], [-0.1, -179.5], [0.1, -179.5], [0.1, -179.99]]}
+    ),
+    "north": Zone.model_validate({"center": [68.491, 0], "radius": "294.859 km"}),
+    "north-west": Zone.model_validate({"center": [65.617, -7.928], "radius": "183.981 km"}),
     "city": Zone.model_validate({"center": [59.9139, 10.7522], "radius": "6 km"}),
 }  # fmt: skip
 
@@ -69,6 +76,20 @@ def test_these_are_never_both_true(one: str, other: str) -> None:
         pytest.param("in_zone(a, b, 'home')", "in_zone(a, b, 'city')", id="one inside the other"),
         pytest.param("in_zone(a, b, 'home')", "in_zone(a, b, 'garden')", id="circles that touch"),
         pytest.param("in_zone(a, b, 'home')", "in_zone(c, d, 'office')", id="two positions"),
+        pytest.param(
+            "in_zone(a, b, 'east')", "in_zone(a, b, 'west')", id="over the 180th meridian"
+        ),
+        pytest.param("in_zone(a, b, 'east')", "in_zone(a, b, 'west-box')", id="a box beyond it"),
+        pytest.param(
+            "in_zone(a, b, 'north')", "in_zone(a, b, 'north-west')", id="large circles far north"
+        ),
+        pytest.param("x = 9007199254740993", "x > 9007199254740992", id="beyond exact doubles"),
+        pytest.param("x = 9007199254740993", "x <> 9007199254740992", id="unequal beyond them"),
+        pytest.param(
+            "t = TIMESTAMP '2300-01-01T00:00:00.000001Z'",
+            "t > TIMESTAMP '2300-01-01T00:00:00Z'",
+            id="microseconds far away",
+        ),
         pytest.param("in_zone(a, b, 'home')", "in_zone(a, b, 'nowhere')", id="an unknown zone"),
         pytest.param(
             " AND ".join(f"(x = {n} OR y = {n})" for n in range(12)), "x = 99", id="too many cases"

@@ -19,6 +19,9 @@ from ppm.spec.zone import Zone
 MOST_CASES = 64
 """A predicate with more alternatives than this is taken to overlap with anything."""
 
+_EXACT = 2.0**53
+"""Below this, doubles hold whole numbers exactly."""
+
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -135,6 +138,9 @@ def _narrow_by_comparison(atom: Compare, is_true: bool, ranges: dict[str, _Range
     if constant is None:
         return
     known = ranges.setdefault(to_sql(operand), _Range())
+    if isinstance(constant, float) and abs(constant) >= _EXACT:
+        # Whole numbers beyond this are rounded here, so a strict bound may hold its own end.
+        sign = {"<": "<=", ">": ">="}.get(sign, sign)
     if sign in ("=", "<>"):
         _choose(known, [constant], sign == "=")
     elif isinstance(constant, float) and sign in (">", ">="):
@@ -149,7 +155,7 @@ def _narrow_by_comparison(atom: Compare, is_true: bool, ranges: dict[str, _Range
 
 def _choose(known: _Range, values: list[object], is_true: bool) -> None:
     if not is_true:
-        known.refused |= set(values)
+        known.refused |= {v for v in values if not isinstance(v, float) or abs(v) < _EXACT}
     elif known.allowed is None:
         known.allowed = set(values)
     else:
@@ -183,9 +189,12 @@ def _are_apart(one: Zone, other: Zone) -> bool:
     reach = one.radius.metres * 1.01 + 1
     if other.center is not None and other.radius is not None:
         return _metres(one.center, other.center) > reach + other.radius.metres * 1.01
-    corners = [_on_plane(corner, one.center) for corner in other.corners or ()]
-    return not _is_around_origin(corners) and all(
-        _distance_of_edge(corners[here - 1], corners[here]) > reach for here in range(len(corners))
+    center = one.center
+    # A polygon may be reached the other way round the earth.
+    return all(
+        _is_away_from_origin([_on_plane((lat, lon + turn), center) for lat, lon in corners], reach)
+        for corners in [other.corners or ()]
+        for turn in (-360, 0, 360)
     )
 
 
@@ -215,7 +224,17 @@ def _on_plane(point: tuple[float, float], center: tuple[float, float]) -> tuple[
 
 
 def _metres(one: tuple[float, float], other: tuple[float, float]) -> float:
-    return math.hypot(*_on_plane(one, other))
+    """No more than the distance on either centre's plane, where both circles were measured."""
+    turned = abs(one[1] - other[1]) % 360
+    narrowest = min(math.cos(math.radians(one[0])), math.cos(math.radians(other[0])))
+    east = min(turned, 360 - turned) * METRES_PER_DEGREE * narrowest
+    return math.hypot(east, (one[0] - other[0]) * METRES_PER_DEGREE)
+
+
+def _is_away_from_origin(corners: list[tuple[float, float]], reach: float) -> bool:
+    return not _is_around_origin(corners) and all(
+        _distance_of_edge(corners[here - 1], corners[here]) > reach for here in range(len(corners))
+    )
 
 
 def _distance_of_edge(start: tuple[float, float], end: tuple[float, float]) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ppm.cep.predicate import evaluate
@@ -128,3 +129,40 @@ def test_what_is_called_disjoint_has_no_row_in_common(one: str, other: str) -> N
     if not may_overlap(first, second, {}):
         answers = [evaluate(tree, ROWS, zones={}, timezone="UTC") for tree in (first, second)]
         assert not pc.any(pc.fill_null(pc.and_kleene(*answers), False)).as_py()
+
+
+@st.composite
+def zones(draw: st.DrawFn) -> Zone:
+    """Circles and polygons of all sizes, near one another, also at the 180th meridian."""
+    latitude = draw(st.floats(-80, 80))
+    longitude = draw(st.sampled_from([0.0, 10.7, 179.9, -179.9])) + draw(st.floats(-0.05, 0.05))
+    size = draw(st.sampled_from([0.002, 0.1, 3.0]))
+    if draw(st.booleans()):
+        metres = draw(st.integers(1, 110_000)) * size
+        return Zone.model_validate(
+            {"center": [latitude, longitude], "radius": f"{max(1, round(metres))} m"}
+        )
+    edge = st.tuples(st.floats(-size, size), st.floats(-size, size))
+    corners = [
+        [max(-85, min(85, latitude + north)), max(-180, min(180, longitude + east))]
+        for north, east in draw(st.lists(edge, min_size=3, max_size=6))
+    ]
+    assume(len({tuple(corner) for corner in corners}) >= 3)
+    return Zone.model_validate({"corners": corners})
+
+
+IN_BOTH = parse("in_zone(a, b, 'one') AND in_zone(a, b, 'other')")
+
+
+@given(zones(), zones(), st.integers(0, 2**32 - 1))
+def test_zones_that_lie_apart_have_no_point_in_common(one: Zone, other: Zone, seed: int) -> None:
+    both = {"one": one, "other": other}
+    if may_overlap(parse("in_zone(a, b, 'one')"), parse("in_zone(a, b, 'other')"), both):
+        return
+    random = np.random.default_rng(seed)
+    centres = np.array([one.middle, other.middle, np.mean([one.middle, other.middle], axis=0)])
+    spread = random.choice([0.001, 0.1, 3.0], size=(3_000, 1))
+    points = centres[random.integers(0, 3, 3_000)] + random.normal(size=(3_000, 2)) * spread
+    rows = pa.table({"a": points[:, 0], "b": (points[:, 1] + 180) % 360 - 180})
+    inside = evaluate(IN_BOTH, rows, zones=both, timezone="UTC")
+    assert not pc.any(pc.fill_null(inside, False)).as_py()

@@ -40,7 +40,7 @@ class Match:
 
     pattern: str
     """The pattern's name."""
-    subject: str
+    subject: str = field(repr=False)
     """Whose events they are."""
     stages: tuple[tuple[str, tuple[Event, ...]], ...]
     """What each stage took, in the pattern's order; a stage that took nothing is not listed."""

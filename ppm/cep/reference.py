@@ -224,5 +224,5 @@ def _refuse_twins(events: list[Event]) -> None:
     seen: set[EventId] = set()
     for event in events:
         if event.id in seen:
-            raise ValueError(f"two events are called {event.id}; ids of a subject must be unique")
+            raise ValueError("two events have one id; the ids of a subject must be unique")
         seen.add(event.id)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ppm.errors import Fault, did_you_mean
 from ppm.protect.plan import Plan
 from ppm.protect.terms import ColumnTerm
-from ppm.spec.columns import Category, Drop
+from ppm.spec.columns import Category, Drop, NoisyRule
 from ppm.spec.document import Path
 from ppm.spec.expression.declared import Condition
 from ppm.spec.expression.functions import Kind
@@ -101,7 +101,7 @@ def _rule_faults(term: ColumnTerm, policy: Declared[Policy]) -> Iterator[Fault]:
         needs = _needs(term)
         for where, sentence in _column_faults(column, place, policy.spec, needs=needs):
             yield policy.fault(where, sentence)
-    scope: Condition | None = getattr(term.rule, "where", None)
+    scope = term.rule.where if isinstance(term.rule, NoisyRule) else None
     if scope is not None:
         place = (*term.place, "where")
         for where, sentence in _condition_faults(scope, place, policy.spec):

@@ -21,7 +21,7 @@ class Checked:
 
     project: Project
     plans: Mapping[str, Plan]
-    """The policies whose names all resolve."""
+    """What could be linked of every policy; ask `plan` for one that has no faults."""
     faults: tuple[Fault, ...]
     """Errors and warnings, by file and line."""
 

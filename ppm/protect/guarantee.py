@@ -72,11 +72,8 @@ def _guarantee(
     shared = None
     if one.mechanism == "decoy-windows":
         # An event may be part of a match of every decoy pattern whose rows may be the same.
-        longest = max(
-            (pattern.within.microseconds, pattern.name)
-            for pattern in map(plan.pattern, related)
-            if pattern.within is not None
-        )[0]
+        spans = [plan.pattern(other).within for other in related]
+        longest = max(span.microseconds for span in spans if span is not None)
         if len(related) > 1:
             slots = slots_of_match(longest, slot)
         shared = slots_cost(cost, slots_of_event(longest, slot))

@@ -39,6 +39,8 @@ class Prediction:
     reason: str
     deviation: float | None = None
     """The standard deviation of a count, in matches."""
+    is_impossible: bool = False
+    """Whether the query cannot be asked at all, because a column that it reads is dropped."""
 
     @property
     def shortfalls(self) -> list[tuple[str, float, float]]:
@@ -79,7 +81,7 @@ def predict(plan: Plan, question: Question) -> Prediction:
     dropped, changed = _changed_columns(terms, question.pattern)
     if dropped:
         said = f"cannot be asked: it reads {_which(dropped)} dropped"
-        return Prediction(question, None, said)
+        return Prediction(question, None, said, is_impossible=True)
     if changed:
         return Prediction(question, None, f"not predicted: it reads {_which(changed)} changed")
     return _released(plan, terms, question, spending)

@@ -14,9 +14,8 @@ from ppm.protect.spending import (
     spending_of,
 )
 from ppm.protect.terms import Terms
-from ppm.spec.columns import columns_of_rule
+from ppm.spec.columns import NoisyRule, columns_of_rule
 from ppm.spec.document import Path
-from ppm.spec.expression.declared import Predicate
 from ppm.spec.load import Declared
 from ppm.spec.pattern import EventType, Pattern
 
@@ -147,9 +146,9 @@ def _columns(plan: Plan, terms: Terms) -> Iterator[Fault]:
                 yield plan.declared.fault(term.place, sentence)
             taken[column] = term.place
     for term in terms.columns:
-        scope = getattr(term.rule, "where", None)
+        scope = term.rule.where if isinstance(term.rule, NoisyRule) else None
         others = taken.keys() - set(columns_of_rule(term.rule))
-        read = sorted(scope.columns & others) if isinstance(scope, Predicate) else []
+        read = sorted(scope.columns & others) if scope is not None else []
         if read and term.rule.guarantee != "none":
             yield plan.declared.fault(
                 (*term.place, "where"),

@@ -165,7 +165,7 @@ def _answers(plan: Plan, terms: Terms) -> tuple[Answer, ...]:
 
 
 @lru_cache(maxsize=4096)
-def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> list[str]:
+def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> tuple[str, ...]:
     """The private patterns of a community that an answer on the truth tells something about.
 
     It tells nothing only if no row of a private type can change it: its types never hold of such a
@@ -173,13 +173,13 @@ def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> list[str]:
     any row tells.
     """
     sees_all = sees_every_row(question.pattern)
-    return [
+    return tuple(
         name
         for name, one in terms.guarded.items()
         if one.mechanism == "decoy-windows"
         or sees_all
         or reached(plan, question.pattern.events, plan.pattern(name).events)
-    ]
+    )
 
 
 def sees_every_row(pattern: Pattern) -> bool:

@@ -11,9 +11,8 @@ from ppm.protect.plan import Plan
 from ppm.protect.prediction import predict
 from ppm.protect.spending import spending_of
 from ppm.protect.terms import Terms
-from ppm.spec.columns import columns_of_rule
+from ppm.spec.columns import Drop, NoisyRule, columns_of_rule
 
-_NOISY = ("laplace", "category", "geo")
 LARGE_EPSILON = 10.0
 """Above this a single slot hides next to nothing: e^10 is odds of 22,000 to 1."""
 
@@ -59,25 +58,25 @@ def _raw_access(plan: Plan) -> Iterator[Fault]:
 
 
 def _raw_columns(plan: Plan) -> Iterator[Fault]:
-    noisy = {
-        column: terms.community
-        for terms in plan.terms.values()
-        for term in terms.columns
-        if term.rule.rule in _NOISY and terms.releases_rows
-        for column in columns_of_rule(term.rule)
-    }
+    noisy: dict[str, list[str]] = {}
+    for terms in plan.terms.values():
+        for term in terms.columns if terms.releases_rows else ():
+            if isinstance(term.rule, NoisyRule):
+                for column in columns_of_rule(term.rule):
+                    noisy.setdefault(column, []).append(terms.community)
     for terms in plan.terms.values():
         seen = [
             column
             for column in noisy
             if terms.releases_rows
-            and not any(term.rule.rule in (*_NOISY, "drop") for term in terms.rules_on(column))
+            and not any(isinstance(term.rule, NoisyRule | Drop) for term in terms.rules_on(column))
         ]
         if seen:
-            others = sorted({noisy[column] for column in seen})
+            others = sorted({name for column in seen for name in noisy[column]})
+            verb = "gets" if len(others) == 1 else "get"
             yield plan.declared.warning(
                 terms.place,
-                f"sees {listed(seen)} without the noise that {listed(others)} gets; if readers "
+                f"sees {listed(seen)} without the noise that {listed(others)} {verb}; if readers "
                 "compare notes, that noise is void",
             )
 
@@ -126,7 +125,7 @@ def _released_ids(plan: Plan, terms: Terms) -> Iterator[Fault]:
     column = plan.policy.stream.event_id
     if column is None or not (terms.guarded and terms.releases_rows):
         return
-    if not any(term.rule.rule == "drop" for term in terms.rules_on(column)):
+    if not any(isinstance(term.rule, Drop) for term in terms.rules_on(column)):
         yield plan.declared.warning(
             ("stream", "event_id"),
             f"is {column}, which {terms.community} sees: if ids count up, a gap between them tells "
@@ -181,7 +180,7 @@ def _questions(plan: Plan) -> Iterator[Fault]:
     for question in plan.questions:
         prediction = predict(plan, question)
         consumer, place = question.consumer, question.place
-        if prediction.reason.startswith("cannot"):
+        if prediction.is_impossible:
             yield consumer.warning(place, prediction.reason)
         elif prediction.quality is not None and prediction.quality.recall == 0:
             sentence = f"finds nothing: what it needs is never released to {question.community}"

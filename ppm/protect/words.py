@@ -20,9 +20,7 @@ from ppm.protect.plan import Plan
 from ppm.protect.spending import Spending, spending_of
 from ppm.protect.terms import ColumnTerm, Terms
 from ppm.spec.columns import Category, Drop, Geo, Laplace, Snap
-
-_UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000}
-
+from ppm.spec.values import Duration
 
 _WITHHELD = {
     "response": "rows of its types are withheld",
@@ -56,7 +54,7 @@ def spoken(microseconds: int) -> str:
     '2 h 32 min'
     """
     parts, rest = [], microseconds
-    for name, size in _UNITS.items():
+    for name, size in reversed(Duration.units.items()):
         if rest >= size:
             parts.append(f"{rest // size} {name}")
             rest %= size

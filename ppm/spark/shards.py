@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,11 +39,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one call of a step gives back."""
+    """What one call of a step gives back; rows are left out of `repr`."""
 
-    state: bytes | None
+    state: bytes | None = field(repr=False)
     """What the next call of this shard needs; None for nothing."""
-    released: pa.Table | None = None
+    released: pa.Table | None = field(default=None, repr=False)
     """Rows of the output schema."""
     wake_at: int | None = None
     """When the step wants to be called without new rows: once the watermark, in microseconds, has

@@ -22,7 +22,9 @@ class _Rule(Spec):
     """Must be said where a design has no guarantee; check and explain repeat it."""
 
 
-class _NoisyRule(_Rule):
+class NoisyRule(_Rule):
+    """A rule that adds noise, and so costs budget."""
+
     where: Predicate | None = None
     """Only these rows; may not read the column that it protects."""
 
@@ -61,7 +63,7 @@ class Snap(_Rule):
     """The distance between two points of the grid."""
 
 
-class Laplace(_NoisyRule):
+class Laplace(NoisyRule):
     """Discrete Laplace noise, on a number that is clamped to public bounds."""
 
     noun: ClassVar[str] = "laplace rule"
@@ -92,7 +94,7 @@ class Laplace(_NoisyRule):
         return self
 
 
-class Category(_NoisyRule):
+class Category(NoisyRule):
     """k-ary randomised response over a public list of values."""
 
     noun: ClassVar[str] = "category rule"
@@ -146,7 +148,7 @@ class Area(Spec):
         return self
 
 
-class Geo(_NoisyRule):
+class Geo(NoisyRule):
     """Geo-indistinguishability: noise on both axes, so that places within `radius` look alike."""
 
     noun: ClassVar[str] = "geo rule"

@@ -156,7 +156,7 @@ def test_whole_number_ids_go_by_size() -> None:
 
 
 def test_two_events_of_one_id_are_refused() -> None:
-    with pytest.raises(ValueError, match="two events are called a"):
+    with pytest.raises(ValueError, match="two events have one id"):
         matched(A_THEN_B, "a@1 a@2")
 
 

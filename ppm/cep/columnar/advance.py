@@ -62,7 +62,7 @@ class Progress:
     state: State
     matches: Matches
     """Their events are rows of `rows`."""
-    rows: pa.Table
+    rows: pa.Table = field(repr=False)
     """The rows of the state before, then those of the batch that were not late."""
     late: Ints
     """Rows of the batch at or before the watermark, which came too late to count (R14)."""

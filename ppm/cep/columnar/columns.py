@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ppm.cep.columnar.conditions import Cell, Ints
 from ppm.cep.columnar.tables import FOREVER, Compiled, Masks
 from ppm.cep.predicate import column_type, evaluate
-from ppm.errors import BindingError, did_you_mean
+from ppm.errors import BindingError, counted, did_you_mean
 from ppm.spec.expression.functions import Kind
 from ppm.spec.expression.nodes import Column
 
@@ -47,16 +47,19 @@ class Rows(NamedTuple):
     subject_from: Ints
     """Where each subject's rows start; one more entry for the end."""
 
+    def __repr__(self) -> str:
+        return f"Rows({counted(len(self.times), 'row')})"  # and nothing that they hold
+
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """The order of a batch."""
+    """The order of a batch; what rows hold is left out of `repr`."""
 
-    subjects: pa.Array
+    subjects: pa.Array = field(repr=False)
     """The different subjects, ascending."""
-    codes: Ints
+    codes: Ints = field(repr=False)
     """Each row's subject, sorted."""
-    times: Ints
+    times: Ints = field(repr=False)
     order: Ints
     """The row of the batch that stands at each place."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +26,14 @@ class TooManyError(PpmError):
 class Matches:
     """Matches as columns; those of a subject in the order in which they are told."""
 
-    subjects: pa.Array
+    subjects: pa.Array = field(repr=False)
     """The different subjects of the batch, ascending."""
     subject: Ints
     """For each match, whose it is: a place in `subjects`."""
     first: Ints
     last: Ints
     """For each match, the rows of its first and its last event."""
-    at: Ints
+    at: Ints = field(repr=False)
     """For each match, when it was certain."""
     match: Ints
     """For each event of a match, the match, by its place in the columns above."""

@@ -12,7 +12,7 @@ earlier events and absences that end by time break this, and there matches are l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -46,12 +46,12 @@ _ONE = np.uint64(1)
 class Spans:
     """Stretches of time, both ends included; those of a subject are apart, and in order."""
 
-    subjects: pa.Array
+    subjects: pa.Array = field(repr=False)
     """The different subjects of the batch, ascending."""
     subject: Ints
     """Whose a stretch is: a place in `subjects`."""
-    start: Ints
-    end: Ints
+    start: Ints = field(repr=False)
+    end: Ints = field(repr=False)
 
 
 def any_reading(pattern: Pattern) -> Pattern:

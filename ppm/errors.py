@@ -46,6 +46,10 @@ class BudgetError(PpmError):
     """More would have to be told than the budget allows."""
 
 
+class CheckpointError(PpmError):
+    """A stream's checkpoint belongs to something else, and cannot be gone on from."""
+
+
 class InternalError(Exception):
     """A fault of ppm itself, never of its user; please report it."""
 
@@ -84,10 +88,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str], before_last: str = "and") -> str:
     """Words as a sentence lists them.
 
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
-    ('a', 'a and b', 'a, b and c')
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"], "or")
+    ('a', 'a and b', 'a, b or c')
     """
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    parts = [", ".join(words[:-1]), words[-1]] if len(words) > 1 else words
+    return f" {before_last} ".join(parts)

@@ -9,6 +9,7 @@ from ppm.cep.columnar.columns import Layout, sort_rows
 from ppm.cep.columnar.engine import find_columns, relevant_rows
 from ppm.cep.columnar.participate import touched_spans
 from ppm.cep.columnar.tables import compile_pattern
+from ppm.cep.columnar.watch import watch
 from ppm.cep.match import Event
 from ppm.cep.reference import find
 from ppm.spec.build import pattern
@@ -48,16 +49,19 @@ def test_what_the_columnar_engine_hands_around_tells_nothing() -> None:
     compiled = compile_pattern(DOOR, types=TYPES, zones={}, timezone="UTC")
     ordered = sort_rows(ROWS, Layout())
     found = find_columns(compiled, ROWS)
-    progress = advance(compiled, State(), ROWS, 3_000_000)
+    watched = watch([compiled])
+    rows = watched.with_bits(ROWS)
+    progress = advance(watched, State(), rows, 3_000_000)
     assert len(found) == 1
-    assert len(progress.matches) == 1
+    assert len(progress.matches[0]) == 1
     handed = [
         compiled,
         ordered,
         relevant_rows(compiled, ROWS, ordered, 3_000_000)[0],
         found,
         progress,
-        advance(compiled, State(), ROWS, 1_500_000).state,
+        watched,
+        advance(watched, State(), rows, 1_500_000).state,
         touched_spans(compiled, ROWS),
     ]
     assert [type(one).__name__ for one in handed if tells(one)] == []

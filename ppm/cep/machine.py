@@ -5,14 +5,14 @@ Nothing in here changes while events are processed; what changes is in `ppm.cep.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ppm.cep.rowwise import Row, answer
 from ppm.cep.support import refuse_unsupported
 from ppm.spec.expression.kinds import ColumnType
 from ppm.spec.expression.lower import lower
-from ppm.spec.expression.nodes import Node
+from ppm.spec.expression.nodes import Node, conjuncts, stage_values_of
 from ppm.spec.pattern import Pattern
 from ppm.spec.stage import Contiguity, Loop, Skip, Stage
 from ppm.spec.values import Duration
@@ -24,6 +24,8 @@ class Wanted:
     """Which events satisfy a stage: those of its type that also meet its condition."""
 
     conditions: tuple[Node, ...]
+    of_row: tuple[Node, ...]
+    """Those parts of the conditions that read nothing but the row."""
     timezone: str
     types: Mapping[str, ColumnType] | None
 
@@ -33,6 +35,13 @@ class Wanted:
         return all(
             answer(node, row, timezone=self.timezone, taken=taken, types=self.types) is True
             for node in self.conditions
+        )
+
+    def may_want(self, row: Row) -> bool:
+        """Whether a row satisfies the stage as far as the row alone can tell."""
+        return all(
+            answer(node, row, timezone=self.timezone, types=self.types) is True
+            for node in self.of_row
         )
 
 
@@ -86,6 +95,18 @@ class Machine:
         """What must not come on the way to a step, or after the last one."""
         return self.steps[position].absences if position < len(self.steps) else self.ending
 
+    def is_relevant(self, row: Row) -> bool:
+        """Whether a row alone lets some stage want it, be it one that takes events or an absence.
+
+        Other rows can neither be taken nor break an absence, whatever a run has taken.
+        """
+        return any(wanted.may_want(row) for wanted in self._wanted())
+
+    def _wanted(self) -> Iterator[Wanted]:
+        yield from (step.wanted for step in self.steps)
+        for position in range(len(self.steps) + 1):
+            yield from (absence.wanted for absence in self.absences_before(position))
+
 
 def machine_of(
     pattern: Pattern,
@@ -100,7 +121,13 @@ def machine_of(
     def wanted(stage: Stage) -> Wanted:
         conditions = [pattern.events[str(stage.event)].where.tree]
         conditions += [stage.where.tree] if stage.where is not None else []
-        return Wanted(tuple(lower(node, zones) for node in conditions), timezone, types)
+        of_row, _ = conditions_of(pattern, stage)
+        return Wanted(
+            tuple(lower(node, zones) for node in conditions),
+            tuple(lower(node, zones) for node in of_row),
+            timezone,
+            types,
+        )
 
     steps: list[Step] = []
     absences: list[Absence] = []
@@ -113,6 +140,14 @@ def machine_of(
     return Machine(
         pattern.name, tuple(steps), tuple(absences), _micros(pattern.within), _skip(pattern)
     )
+
+
+def conditions_of(pattern: Pattern, stage: Stage) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """What a stage asks of an event: what the row alone answers, and what reads earlier events."""
+    parts = [pattern.events[str(stage.event)].where.tree]
+    parts += conjuncts(stage.where.tree) if stage.where is not None else []
+    of_row = tuple(part for part in parts if not stage_values_of(part))
+    return of_row, tuple(part for part in parts if stage_values_of(part))
 
 
 def _absence(stage: Stage, wanted: Wanted) -> Absence:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from ppm.cep.identity import match_name
 
 EventId: TypeAlias = int | str
 
@@ -69,14 +69,7 @@ class Match:
         """A name that stays the same when the stream is replayed, and that no other match has.
 
         >>> Match("p", "", (("a", (Event(1, 0),)),), at=0).id
-        'b3317f94b38751ff'
+        '403d7e819b94185dcc00ab7d4f9bc943'
         """
-        return match_id(self.pattern, self.subject, self.stages)
-
-
-def match_id(pattern: str, subject: str, stages: tuple[tuple[str, tuple[Event, ...]], ...]) -> str:
-    """A short hash over what a match consists of; values and times play no part in it."""
-    named = [[stage, [event.id for event in events]] for stage, events in stages]
-    # JSON keeps 1 and "1", and ["a", "b"] and ["ab"], apart.
-    text = json.dumps([pattern, subject, named], ensure_ascii=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        taken = [(stage, event.id, 0) for stage, events in self.stages for event in events]
+        return match_name(self.pattern, self.subject, taken)

@@ -71,11 +71,18 @@ def evaluate(
     [True, False, None]
     """
     bind(node, [(field.name, column_type(field.type)) for field in columns.schema])
+    return values_of(node, columns, zones=zones, timezone=timezone)
+
+
+def values_of(
+    node: Node, columns: pa.Table | pa.RecordBatch, *, zones: Mapping[str, Zone], timezone: str
+) -> pa.Array:
+    """The value of an expression for each row; a time is its microseconds."""
     lowered = lower(node, zones)
-    _, answers = _Evaluation(lowered, columns, timezone).value(lowered)
-    if isinstance(answers, pa.Scalar):
-        return pa.repeat(answers, columns.num_rows)
-    return answers.combine_chunks() if isinstance(answers, pa.ChunkedArray) else answers
+    _, values = _Evaluation(lowered, columns, timezone).value(lowered)
+    if isinstance(values, pa.Scalar):
+        return pa.repeat(values, columns.num_rows)
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 def column_type(arrow: pa.DataType) -> ColumnType | str:

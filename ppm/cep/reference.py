@@ -14,6 +14,7 @@ from ppm.cep.match import Event, EventId, Match
 from ppm.cep.note import Cause, Observer, What, unobserved
 from ppm.cep.run import (
     END_OF_TIME,
+    Arrival,
     Run,
     begin,
     gap_end,
@@ -39,11 +40,13 @@ class State:
     watermark: int | None = None
     processed: int = 0
     """How many events were processed."""
+    relevant: int = 0
+    """How many of them the pattern wants."""
     runs: tuple[Run, ...] = ()
     held: tuple[Finished, ...] = ()
     """Matches that a run with an earlier start may still drop."""
     ended: frozenset[tuple[tuple[int, int], ...]] = frozenset()
-    """The events of every run that completed or timed out, so that none is told twice."""
+    """The events of live runs that were a match already, so that they are no time-out later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +143,21 @@ class _Step:
 
     def at_event(self, state: State, event: Event) -> State:
         """Offer an event to every run, and to a fresh start (R1, R2)."""
-        machine, position = self._machine, state.processed
+        machine = self._machine
+        arrival = Arrival(event, state.processed, state.relevant)
         forks = [
-            fork
-            for run in state.runs
-            for fork in offer(machine, run, event, position, tell=self._tell)
+            fork for run in state.runs for fork in offer(machine, run, arrival, tell=self._tell)
         ]
         for place in starts(machine):
-            forks += begin(machine, place, event, position, tell=self._tell)
+            forks += begin(machine, place, arrival, tell=self._tell)
         finished = tuple(f for f in forks if is_complete(machine, f, event.time))
         alive = tuple(f for f in forks if not is_complete(machine, f, event.time))
-        state = replace(state, processed=position + 1, runs=alive)
+        state = replace(
+            state,
+            processed=state.processed + 1,
+            relevant=state.relevant + machine.is_relevant(event.row),
+            runs=alive,
+        )
         return self._settled(state, finished, event.time, event)
 
     def to_time(self, state: State, time: int) -> State:
@@ -164,7 +171,8 @@ class _Step:
             finished = tuple(run for run in due if is_complete(machine, run, now))
             over = [run for run in due if not is_complete(machine, run, now)]
             alive = tuple(run for run in state.runs if next_moment(machine, run) != now)
-            state = self._time_out(replace(state, runs=alive), over, finished, now)
+            state = replace(state, runs=alive)
+            self._time_out(state, over, finished, now)
             state = self._settled(state, finished, now, None)
         return state
 
@@ -186,21 +194,21 @@ class _Step:
             self._note(run, What.DROPPED, now, event)
         self.completed += settled.told
         ended = state.ended | {_events(run) for run in finished}
+        # No run can come to have the events of another one: only those that live can end once more.
+        ended &= {_events(run) for run in settled.runs}
         return replace(state, runs=settled.runs, held=settled.held, ended=ended)
 
-    def _time_out(
-        self, state: State, over: list[Run], finished: tuple[Run, ...], now: int
-    ) -> State:
-        """Runs whose time is up are told once, unless their events live on in another run."""
-        told_elsewhere = {_events(run) for run in (*state.runs, *finished)}
+    def _time_out(self, state: State, over: list[Run], finished: tuple[Run, ...], now: int) -> None:
+        """Runs whose time is up are told once, unless their events live on in another run.
+
+        Those of one moment are told by rank, as matches are.
+        """
         for run in over:
             is_gap = gap_end(self._machine, run) < window_end(self._machine, run)
             self._note(run, What.KILLED, now, None, Cause.GAP if is_gap else Cause.WINDOW)
-            events = _events(run)
-            if events not in told_elsewhere | state.ended:
-                self.timed_out.append(Finished(run, now))
-                state = replace(state, ended=state.ended | {events})
-        return state
+        told = state.ended | {_events(run) for run in (*state.runs, *finished)}
+        fresh = {_events(run): Finished(run, now) for run in over if _events(run) not in told}
+        self.timed_out += sorted(fresh.values(), key=lambda one: one.rank)
 
     def _note(
         self, run: Run, what: What, now: int, event: Event | None, cause: Cause | None = None

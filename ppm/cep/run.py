@@ -16,6 +16,17 @@ END_OF_TIME = 2**127
 
 
 @dataclass(frozen=True, slots=True)
+class Arrival:
+    """An event, and where it stands among those of the subject."""
+
+    event: Event
+    position: int
+    """How many events came before it, in the order of R14: this tells it from all others."""
+    relevant: int
+    """How many events came before it that the pattern wants (`Machine.is_relevant`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """An event in the hands of a run."""
 
@@ -24,6 +35,8 @@ class Taken:
     event: Event
     position: int
     """Its number among the events of the subject, in the order of R14."""
+    relevant: int
+    """Its number among those events of the subject that the pattern wants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +64,17 @@ def starts(machine: Machine) -> tuple[Run, ...]:
     return tuple(_arrive(machine, Run(step=0)))
 
 
-def begin(
-    machine: Machine, run: Run, event: Event, position: int, *, tell: Observer
-) -> Iterator[Run]:
+def begin(machine: Machine, run: Run, arrival: Arrival, *, tell: Observer) -> Iterator[Run]:
     """The runs that an event starts; a start takes its event or is none (R3)."""
-    if _satisfies(machine, run, machine.steps[run.step].wanted, event):
-        forks = list(_take(machine, run, event, position))
-        tell(_taken(machine, run, event, forks))
+    if _satisfies(machine, run, machine.steps[run.step].wanted, arrival.event):
+        forks = list(_take(machine, run, arrival))
+        tell(_taken(machine, run, arrival.event, forks))
         yield from forks
 
 
-def offer(
-    machine: Machine, run: Run, event: Event, position: int, *, tell: Observer
-) -> Iterator[Run]:
+def offer(machine: Machine, run: Run, arrival: Arrival, *, tell: Observer) -> Iterator[Run]:
     """What becomes of a run at an event: nothing, one run, or several (R2)."""
+    event = arrival.event
     note = partial(note_on, machine, run, time=event.time, event=event)
     absent = _broken(machine, run, run.not_next, event)
     if absent is not None:
@@ -88,7 +98,7 @@ def offer(
     # other events may ignore this one.
     is_early = fits and event.time - run.taken[-1].event.time < step.least_gap
     takes = fits and not is_early
-    forks = list(_take(machine, run, event, position)) if takes else []
+    forks = list(_take(machine, run, arrival)) if takes else []
     if absent is not None:
         # R10: a match that this very event completes is told all the same.
         forks = [fork for fork in forks if is_complete(machine, fork, event.time)]
@@ -114,9 +124,10 @@ def _may_ignore(step: Step, run: Run, takes: bool) -> bool:
     return {"consecutive": False, "relaxed": not takes, "combinations": True}[step.loop]
 
 
-def _take(machine: Machine, run: Run, event: Event, position: int) -> Iterator[Run]:
+def _take(machine: Machine, run: Run, arrival: Arrival) -> Iterator[Run]:
     """R4: having taken enough, a run forks into one that loops on and one that moves on."""
-    taken = (*run.taken, Taken(run.step, event, position))
+    one = Taken(run.step, arrival.event, arrival.position, arrival.relevant)
+    taken = (*run.taken, one)
     step, count = machine.steps[run.step], run.count + 1
     if step.most is None or count < step.most:
         following = machine.absences_before(run.step + 1)

@@ -1,8 +1,12 @@
 """After a match: which finished matches are told, and which runs and matches are dropped for them.
 
 Start order is the order of first events, and matches are resolved earliest start first. Of two
-finished matches with the same start, the one that skipped fewer events comes first, then the
-longer one, then the one whose events come first; Flink leaves this open (Q4).
+finished matches with the same start, the one that skipped fewer relevant events comes first, then
+the longer one, then the one whose events come first; Flink leaves this open (Q4).
+
+An event is relevant if its row alone, without what a run has taken, satisfies some stage of the
+pattern, be it one that takes events or an absence. Others are not counted: so traffic that the
+pattern does not speak of can never change which match wins, and need not be looked at.
 """
 
 from __future__ import annotations
@@ -32,7 +36,8 @@ class Finished:
     def rank(self) -> tuple[object, ...]:
         """What comes first when several are finished."""
         taken = self.run.taken
-        skipped = taken[-1].position - taken[0].position + 1 - len(taken)
+        # What was taken is relevant, too.
+        skipped = taken[-1].relevant - taken[0].relevant + 1 - len(taken)
         events = tuple((one.position, one.step) for one in taken)
         return self.start, skipped, -len(taken), events
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -37,17 +38,21 @@ def random_streams(seed: int, *, count: int, most: int = 9) -> dict[str, list[Ev
     return found
 
 
-def table_of(streams: dict[str, list[Event]], *, seed: int = 0) -> pa.Table:
-    """All events in one table, in no order at all."""
+def table_of(
+    streams: dict[str, list[Event]], *, seed: int = 0, ids: Literal["own", "number"] = "own"
+) -> pa.Table:
+    """All events in one table, in no order at all; with their own ids, or numbered."""
     rows = [(subject, event) for subject, stream in streams.items() for event in stream]
+    if ids == "number":
+        rows = [(subject, replace(event, id=at)) for at, (subject, event) in enumerate(rows)]
     Random(seed).shuffle(rows)
-    ids = [event.id for _, event in rows]
-    is_text = any(isinstance(one, str) for one in ids)
+    ids_of_rows = [event.id for _, event in rows]
+    is_text = any(isinstance(one, str) for one in ids_of_rows)
     return pa.table(
         {
             "subject": pa.array([subject for subject, _ in rows], pa.string()),
             "time": pa.array([event.time for _, event in rows], pa.int64()),
-            "id": pa.array(ids, pa.string() if is_text else pa.int64()),
+            "id": pa.array(ids_of_rows, pa.string() if is_text else pa.int64()),
             "kind": pa.array([event.row["kind"] for _, event in rows], pa.string()),
             "price": pa.array([event.row["price"] for _, event in rows], pa.float64()),
         }

@@ -102,6 +102,24 @@ def test_a_loop_that_outlived_its_gap_lives_on_in_its_other_fork() -> None:
     assert matched(pattern, "a@1 b@2", timed_out=True) == ["a b"]
 
 
+def test_time_outs_of_one_moment_are_told_by_rank() -> None:
+    pattern = declare("a => b -> c within 5")
+    over = matched(pattern, "a@1 b1@2 x@3 b2@4", timed_out=True)
+    assert over == ["a b1", "a", "a b2"]
+
+
+def test_only_what_a_live_run_has_taken_is_remembered_as_told() -> None:
+    machine = machine_of(declare("a -> b{1,} within 5"), zones={}, timezone="UTC")
+    state = State()
+    for time in range(1, 60, 2):
+        pair = events(f"a{time}@{time} b{time}@{time + 1}")
+        state = process(machine, state, pair, watermark=(time + 1) * MS).state
+        assert state.ended == {
+            tuple((one.step, one.position) for one in run.taken) for run in state.runs
+        }
+    assert process(machine, state, [], watermark=99 * MS).state.ended == frozenset()
+
+
 @pytest.mark.parametrize(
     ("stream", "kind", "at"),
     [

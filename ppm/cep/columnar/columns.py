@@ -32,6 +32,8 @@ class Layout:
     order: str | None = "id"
     """What orders rows of equal time: whole numbers by size, texts by their characters; None is
     the order in which they stand in the batch."""
+    twin: str | None = None
+    """A whole number that orders rows which even this does not; without it, they are refused."""
 
 
 class Rows(NamedTuple):
@@ -43,7 +45,8 @@ class Rows(NamedTuple):
     cells: Doubles
     """One row for each event, one column for each cell of the programs; NaN is null."""
     positions: Ints
-    """The number of the row among all rows of its subject, also those that were left out."""
+    """How many relevant rows of its subject stand before the row, counted on from any number: only
+    differences are read. A row is relevant if its mask is not 0."""
     subject_from: Ints
     """Where each subject's rows start; one more entry for the end."""
 
@@ -62,6 +65,8 @@ class Sorted:
     times: Ints = field(repr=False)
     order: Ints
     """The row of the batch that stands at each place."""
+    is_twin: npt.NDArray[np.bool_]
+    """Whether subject, time and tie-break are those of the row before."""
 
 
 def sort_rows(batch: pa.Table | pa.RecordBatch, layout: Layout) -> Sorted:
@@ -73,13 +78,17 @@ def sort_rows(batch: pa.Table | pa.RecordBatch, layout: Layout) -> Sorted:
     keys: list[npt.NDArray[Any]] = [times, codes[0]]
     if layout.order is not None:
         keys.insert(0, _tie_break(batch, layout.order))
-    if _is_sorted(keys[::-1]):
+    finest = keys if layout.twin is None else [_tie_break(batch, layout.twin), *keys]
+    if _is_sorted(finest[::-1]):
         order = np.arange(batch.num_rows, dtype=np.int64)
     else:
-        order = np.lexsort(keys).astype(np.int64, copy=False)
+        order = np.lexsort(finest).astype(np.int64, copy=False)
+    is_twin = np.zeros(batch.num_rows, np.bool_)
     if layout.order is not None:
-        _refuse_twins([key[order] for key in keys], layout)
-    return Sorted(subjects, codes[0][order], times[order], order)
+        is_twin[1:] = _are_equal([key[order] for key in keys])
+    if layout.twin is None:
+        _refuse_twins(is_twin, layout)
+    return Sorted(subjects, codes[0][order], times[order], order, is_twin)
 
 
 def micros(batch: pa.Table | pa.RecordBatch, name: str) -> Ints:
@@ -174,12 +183,17 @@ def _needed(batch: pa.Table | pa.RecordBatch, name: str) -> pa.ChunkedArray:
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
 
+def ranks_of(column: pa.ChunkedArray) -> Ints:
+    """Each value's place among the different values of a column."""
+    return _ranked([column])[1][0]
+
+
 def _tie_break(batch: pa.Table | pa.RecordBatch, name: str) -> npt.NDArray[Any]:
     column = _needed(batch, name)
     _refuse_nulls(column, name)
     if pa.types.is_integer(column.type):
         return np.asarray(column.to_numpy())
-    return _ranked([column])[1][0]
+    return ranks_of(column)
 
 
 def _ranked(columns: list[pa.ChunkedArray]) -> tuple[pa.Array, list[Ints]]:
@@ -208,13 +222,19 @@ def _refuse_nulls(column: pa.ChunkedArray, name: str) -> None:
         raise BindingError(f"column {name} has {column.null_count} nulls; it must have none")
 
 
-def _refuse_twins(keys: list[npt.NDArray[Any]], layout: Layout) -> None:
+def _are_equal(keys: list[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Whether each row but the first has the keys of the row before."""
+    equal: npt.NDArray[np.bool_] = np.logical_and.reduce([key[1:] == key[:-1] for key in keys])
+    return equal
+
+
+def _refuse_twins(is_twin: npt.NDArray[np.bool_], layout: Layout) -> None:
     """Rows that nothing tells apart would be taken in another order when the stream is replayed."""
-    is_twin = np.logical_and.reduce([key[1:] == key[:-1] for key in keys])
     if is_twin.any():
         raise BindingError(
-            f"{is_twin.sum()} rows have the {layout.subject}, {layout.time} and {layout.order} of "
-            "another row; they must be told apart"
+            f"{counted(int(is_twin.sum()), 'row')} came twice: subject {layout.subject}, time "
+            f"{layout.time} and id {layout.order} are those of another row; make ids unique, or "
+            "ignore duplicates"
         )
 
 

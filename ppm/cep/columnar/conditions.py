@@ -7,7 +7,7 @@ along by each event that a run takes, so a program never walks back through a ru
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
@@ -277,12 +277,3 @@ def _refusal(node: Node) -> str:
         f"{to_sql(node)} stands in a condition on earlier events, where the fast engine does not "
         f"know {what}; compute it in a column of the stream and compare that"
     )
-
-
-def conjuncts(node: Node) -> Iterator[Node]:
-    """The parts that must all be met for a condition to be met."""
-    if isinstance(node, Logic) and node.operator == "AND":
-        yield from conjuncts(node.left)
-        yield from conjuncts(node.right)
-    else:
-        yield node

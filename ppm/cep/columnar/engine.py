@@ -24,7 +24,10 @@ class TooManyError(PpmError):
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Matches as columns; those of a subject in the order in which they are told."""
+    """Matches as columns; those of a subject in the order in which they are told.
+
+    Time-outs of a moment come before the matches that this moment completes or frees.
+    """
 
     subjects: pa.Array = field(repr=False)
     """The different subjects of the batch, ascending."""
@@ -35,6 +38,8 @@ class Matches:
     """For each match, the rows of its first and its last event."""
     at: Ints = field(repr=False)
     """For each match, when it was certain."""
+    is_timed_out: npt.NDArray[np.bool_]
+    """For each match, whether it is a partial one whose time ran out."""
     match: Ints
     """For each event of a match, the match, by its place in the columns above."""
     stage: Ints
@@ -59,7 +64,7 @@ def find_columns(
 
     Only rows up to the watermark count, and time goes on to it; without one, to the end of time.
     A subject with more than `max_runs` runs and held matches at a time, or with more than
-    `max_matches` matches, is a `TooManyError`: memory is never eaten up in silence.
+    `max_matches` matches and time-outs, is a `TooManyError`: memory is never eaten up in silence.
 
     >>> from ppm.cep.columnar.tables import compile_pattern
     >>> from ppm.spec.build import pattern
@@ -104,19 +109,19 @@ def relevant_rows(
     """The rows that can matter to a pattern, where in the batch each stands, and constants."""
     masks = masks_of(compiled, batch)[ordered.order]
     cells, constants = cells_of(compiled, batch)
-    positions = np.arange(len(masks), dtype=np.int64)
     keep = ordered.times <= horizon
     if not compiled.needs_every_event:
         keep &= masks != 0
     chosen = np.flatnonzero(keep)
-    codes = ordered.codes[chosen]
+    codes, chosen_masks = ordered.codes[chosen], masks[chosen]
+    is_relevant = chosen_masks != 0
     subject_from = np.searchsorted(codes, np.arange(len(ordered.subjects) + 1))
     origin = ordered.order[chosen]
     rows = Rows(
         ordered.times[chosen],
-        masks[chosen],
+        chosen_masks,
         np.ascontiguousarray(cells[origin]),
-        positions[chosen],
+        np.cumsum(is_relevant) - is_relevant,
         subject_from.astype(np.int64),
     )
     return rows, origin, constants
@@ -124,7 +129,9 @@ def relevant_rows(
 
 def nothing_open() -> Open:
     """The state before the first batch."""
-    return Open(*(np.zeros(1 if at in (0, 4, 7) else 0, np.int64) for at in range(10)))
+    return Open(
+        **{name: np.zeros(1 if name.endswith("_from") else 0, np.int64) for name in Open._fields}
+    )
 
 
 def refuse_excess(compiled: Compiled, found: Found, max_runs: int, max_matches: int) -> None:
@@ -156,6 +163,7 @@ def listed(found: Found, origin: Ints, subjects: pa.Array) -> Matches:
         first=event[before],
         last=event[before + size - 1],
         at=found.match_at[found.told],
+        is_timed_out=found.match_is_timed_out[found.told],
         match=match,
         stage=found.stage[at],
         event=event,

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ppm.cep.columnar.conditions import Cell, Constant, Ints, Programs, Writer, conjuncts
-from ppm.cep.machine import Absence, Machine, Step, machine_of
+from ppm.cep.columnar.conditions import Cell, Constant, Ints, Programs, Writer
+from ppm.cep.machine import Absence, Machine, Step, conditions_of, machine_of
 from ppm.spec.expression.kinds import ColumnType
-from ppm.spec.expression.nodes import Node, stage_values_of
+from ppm.spec.expression.nodes import Node
 from ppm.spec.pattern import Pattern
 from ppm.spec.zone import Zone
 
@@ -84,7 +84,10 @@ class Tables(NamedTuple):
     skip: int
     skip_stage: int
     is_eager: bool
-    """Whether time must be stepped through moment by moment: it can complete or free a match."""
+    """Whether time must be stepped through moment by moment: it can complete or free a match, or a
+    time-out is told."""
+    tells_time_outs: bool
+    """Whether partial matches whose time ran out are told, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,8 @@ class Compiled:
     cells: tuple[Cell, ...]
     constants: tuple[Constant, ...]
     predicates: tuple[tuple[Node, ...], ...]
-    """What a row must meet for each stage, apart from conditions on earlier events."""
+    """What a row must meet for each stage, apart from conditions on earlier events. A row that
+    meets none of them is irrelevant: it counts for nothing but strictness."""
     needs_every_event: bool
     """Whether an event that no stage wants can still matter (R3, R9)."""
 
@@ -118,8 +122,11 @@ def compile_pattern(
     types: Mapping[str, ColumnType],
     zones: Mapping[str, Zone],
     timezone: str,
+    timed_out: bool = False,
 ) -> Compiled:
     """A pattern as tables; a `SpecError` or `BindingError` if it asks what cannot be done.
+
+    With `timed_out`, partial matches whose time ran out are found, too.
 
     >>> from ppm.spec.build import pattern
     >>> door = (
@@ -137,10 +144,9 @@ def compile_pattern(
     writer = Writer({name: place for place, name in enumerate(names)}, types, zones)
     ranges, predicates = [], []
     for stage in pattern.stages:
-        parts = [pattern.events[str(stage.event)].where.tree]
-        parts += conjuncts(stage.where.tree) if stage.where is not None else []
-        ranges.append(writer.write([part for part in parts if stage_values_of(part)]))
-        predicates.append(tuple(part for part in parts if not stage_values_of(part)))
+        of_row, on_earlier = conditions_of(pattern, stage)
+        ranges.append(writer.write(list(on_earlier)))
+        predicates.append(of_row)
     places = _Places(machine, names)
     return Compiled(
         pattern=pattern,
@@ -148,7 +154,7 @@ def compile_pattern(
         types=dict(types),
         zones=dict(zones),
         timezone=timezone,
-        tables=_tables(machine, places, ranges),
+        tables=_tables(machine, places, ranges, timed_out=timed_out),
         programs=writer.programs(),
         cells=tuple(writer.cells),
         constants=tuple(writer.constants),
@@ -208,7 +214,9 @@ class _Places:
         return sum(1 << self.bit[one.name] for one in absences if one.is_next is is_next)
 
 
-def _tables(machine: Machine, places: _Places, ranges: list[tuple[int, int]]) -> Tables:
+def _tables(
+    machine: Machine, places: _Places, ranges: list[tuple[int, int]], *, timed_out: bool
+) -> Tables:
     steps, found = machine.steps, list(places.number)
     forks = [[places.number[fork] for fork in places.forks(place)] for place in found]
     by_stage: dict[int, Step] = {places.bit[step.name]: step for step in steps}
@@ -241,7 +249,8 @@ def _tables(machine: Machine, places: _Places, ranges: list[tuple[int, int]]) ->
         within=_or_forever(machine.within),
         skip=FIRST if skip is None else _SKIPS[skip.strategy],
         skip_stage=-1 if aim is None else places.bit[aim],
-        is_eager=is_held or PENDING in endings,
+        is_eager=is_held or PENDING in endings or timed_out,
+        tells_time_outs=timed_out,
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from ppm.errors import BindingError, choices, did_you_mean
 from ppm.spec.expression.functions import Kind
@@ -18,15 +17,11 @@ from ppm.spec.expression.nodes import (
     Arithmetic,
     Call,
     Compare,
-    In,
-    IsNull,
-    Like,
     Literal,
     Logic,
-    Negate,
     Node,
-    Not,
     columns_of,
+    rebuilt,
     stage_values_of,
 )
 from ppm.spec.expression.text import to_sql
@@ -82,14 +77,8 @@ def lower(node: Node, zones: Mapping[str, Zone]) -> Node:
             center = _point(target, zones)
             squared = _squared_distance(lower(lat, zones), lower(lon, zones), center, wraps=True)
             return Call("sqrt", (squared,))
-        case Call(arguments=arguments):
-            return replace(node, arguments=tuple(lower(part, zones) for part in arguments))
-        case Arithmetic() | Compare() | Logic():
-            return replace(node, left=lower(node.left, zones), right=lower(node.right, zones))
-        case Negate() | Not() | Like() | In() | IsNull():
-            return replace(node, operand=lower(node.operand, zones))
         case _:
-            return node
+            return rebuilt(node, lambda part: lower(part, zones))
 
 
 def _zone(name: str, zones: Mapping[str, Zone]) -> Zone:

@@ -12,8 +12,8 @@ the last bit:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 Scalar: TypeAlias = bool | int | float | str
@@ -160,6 +160,19 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """A node with something else in place of each node directly below it."""
+    match node:
+        case Call(arguments=arguments):
+            return replace(node, arguments=tuple(change(part) for part in arguments))
+        case Arithmetic() | Compare() | Logic():
+            return replace(node, left=change(node.left), right=change(node.right))
+        case Negate() | Not() | Like() | In() | IsNull():
+            return replace(node, operand=change(node.operand))
+        case _:
+            return node
+
+
 def walk(node: Node) -> Iterator[Node]:
     """A node and everything below it."""
     yield node
@@ -186,3 +199,12 @@ def zones_of(node: Node) -> frozenset[str]:
 def stage_values_of(node: Node) -> tuple[StageValue, ...]:
     """What a node asks about earlier stages."""
     return tuple(part for part in walk(node) if isinstance(part, StageValue))
+
+
+def conjuncts(node: Node) -> Iterator[Node]:
+    """The parts that must all be met for a condition to be met."""
+    if isinstance(node, Logic) and node.operator == "AND":
+        yield from conjuncts(node.left)
+        yield from conjuncts(node.right)
+    else:
+        yield node

@@ -5,11 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ppm.errors import BindingError, BudgetError, InternalError, PpmError, SpecError
+from ppm.errors import (
+    BindingError,
+    BudgetError,
+    CheckpointError,
+    InternalError,
+    PpmError,
+    SpecError,
+)
 
 if TYPE_CHECKING:
     from ppm.protect.check import check_project as check
     from ppm.protect.explain import explain
+    from ppm.spark.detect import detect
     from ppm.spec.build import all_of, any_of, gap, pattern, stage, steps
     from ppm.spec.consumer import Consumer
     from ppm.spec.pattern import Pattern
@@ -21,6 +29,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BindingError",
     "BudgetError",
+    "CheckpointError",
     "Consumer",
     "InternalError",
     "Pattern",
@@ -30,6 +39,7 @@ __all__ = [
     "all_of",
     "any_of",
     "check",
+    "detect",
     "explain",
     "gap",
     "pattern",
@@ -45,6 +55,7 @@ _HOMES = {
     "all_of": "ppm.spec.build:all_of",
     "any_of": "ppm.spec.build:any_of",
     "check": "ppm.protect.check:check_project",
+    "detect": "ppm.spark.detect:detect",
     "explain": "ppm.protect.explain:explain",
     "gap": "ppm.spec.build:gap",
     "pattern": "ppm.spec.build:pattern",

@@ -26,6 +26,8 @@ from ppm.spec.values import Duration
 
 END_OF_TIME = (1 << 63) - 1
 """The watermark of a batch: nothing comes after it."""
+START_OF_TIME = -(1 << 62)
+"""The watermark of a stream before Spark has one: nothing is late yet."""
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -74,9 +76,8 @@ def run_in_shards(
     """
     if not 1 <= shards <= 32_767:
         raise BindingError(f"shards is {shards}; it must be from 1 to 32767")
-    watermarked = _with_watermark(rows, time, lateness) if rows.isStreaming else rows
-    sharded = watermarked.withColumn(
-        _SHARD, F.pmod(F.xxhash64(F.col(_quoted(subject))), F.lit(shards)).cast("int")
+    sharded = with_watermark(rows, time, lateness).withColumn(
+        _SHARD, F.pmod(F.xxhash64(F.col(quoted(subject))), F.lit(shards)).cast("int")
     )
     schema = to_arrow_schema(rows.schema, timezone="UTC")
     packed = sharded.mapInArrow(_Packing(schema), _PACKED)
@@ -88,12 +89,15 @@ def run_in_shards(
     return blobs.mapInArrow(_Unpacking(to_arrow_schema(output, timezone="UTC")), output)
 
 
-def _quoted(column: str) -> str:
+def quoted(column: str) -> str:
+    """A column's name as SQL takes it, whatever characters it has."""
     return f"`{column.replace('`', '``')}`"
 
 
-def _with_watermark(rows: DataFrame, time: str, lateness: Duration) -> DataFrame:
-    """The watermark stands before rows are packed, so that every row moves it."""
+def with_watermark(rows: DataFrame, time: str, lateness: Duration) -> DataFrame:
+    """A stream's watermark: it stands before rows are left out or packed, so that all move it."""
+    if not rows.isStreaming:
+        return rows
     given = rows.schema[time].metadata.get("spark.watermarkDelayMs")
     wanted = -(-lateness.microseconds // 1000)
     if given is None:
@@ -242,7 +246,8 @@ class _Processor(StatefulProcessor):
     def _turn(self, blobs: list[bytes], timers: Any) -> list[pd.DataFrame]:
         known = self._state.get()
         rows = pa.concat_tables([self._schema.empty_table(), *map(from_blob, blobs)])
-        watermark = timers.getCurrentWatermarkInMs() * 1000
+        # Spark's 0 means that there is none yet, not the year 1970.
+        watermark = (timers.getCurrentWatermarkInMs() * 1000) or START_OF_TIME
         turn = self._step(None if known is None else bytes(known[0]), rows, watermark)
         if turn.state is not None:
             self._state.update((turn.state,))
@@ -252,7 +257,7 @@ class _Processor(StatefulProcessor):
             self._handle.deleteTimer(timer)
         if turn.wake_at is not None:
             # Spark counts milliseconds, and fires once the watermark has reached the timer.
-            self._handle.registerTimer(max(-(-turn.wake_at // 1000), watermark // 1000 + 1))
+            self._handle.registerTimer(max(-(-turn.wake_at // 1000), watermark // 1000 + 1, 1))
         if turn.released is None or turn.released.num_rows == 0:
             return []
         return [pd.DataFrame({"blob": [to_blob(turn.released)]})]

@@ -12,7 +12,12 @@ ROOT = Path(__file__).parents[1]
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def marked(program: Path) -> object:
+    marks = [pytest.mark.spark] if "pyspark" in program.read_text("utf-8") else []
+    return pytest.param(program, marks=marks, id=program.name)
+
+
+@pytest.mark.parametrize("program", [marked(program) for program in PROGRAMS])
 def test_an_example_runs(program: Path) -> None:
     result = subprocess.run(
         [sys.executable, str(program)], cwd=ROOT, capture_output=True, text=True, check=False

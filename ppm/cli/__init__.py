@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from ppm.cli.check import check
+from ppm.cli.detect import detect
 from ppm.cli.explain import explain
 from ppm.cli.init import init
 from ppm.cli.schema import schema
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.command(epilog="Example: ppm init door")(init)
 app.command(epilog="Example: ppm check door")(check)
 app.command(epilog="Example: ppm explain policies/smart-door.yaml --community services")(explain)
+app.command(epilog="Example: ppm detect visitor --input rows.csv --subject flat --time ts")(detect)
 app.command(epilog="Example: ppm schema --out schemas")(schema)
 
 
@@ -79,6 +81,8 @@ def _run(arguments: Sequence[str] | None) -> None:
     try:
         app(arguments)
     except PpmError as error:
+        if error.__cause__ is not None and os.environ.get("PPM_DEBUG") == "1":
+            traceback.print_exc()
         print(error, file=sys.stderr)
         sys.exit(FAILED)
     except BrokenPipeError:

@@ -35,6 +35,8 @@ _PACKED = T.StructType(
     [T.StructField("shard", T.IntegerType(), False), T.StructField("blob", T.BinaryType(), False)]
 )
 _SHARD = "__ppm_shard"
+_ROWS_AT_ONCE = 200_000
+"""How many rows are packed together: a blob for each shard of so many."""
 
 log = logging.getLogger(__name__)
 
@@ -135,10 +137,10 @@ def _use_rocksdb(session: SparkSession) -> None:
         raise BindingError(f"{_PROVIDER} is {name}; set it to {_ROCKSDB}, which timers need")
 
 
-def to_blob(table: pa.Table) -> bytes:
-    """A table as Arrow IPC, compressed."""
+def to_blob(table: pa.Table, *, compression: str | None = None) -> bytes:
+    """A table as Arrow IPC; Spark compresses what it shuffles, and state is worth doing it here."""
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    options = pa.ipc.IpcWriteOptions(compression=compression)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
@@ -156,23 +158,36 @@ class _Packing:
     schema: pa.Schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield from guarded(self._packed, batch)
+        for several in _gathered(batches):
+            yield from guarded(self._packed, several)
 
-    def _packed(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        if batch.num_rows == 0:
-            return []
-        shard = batch.column(_SHARD).to_numpy(zero_copy_only=False)
+    def _packed(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        table = pa.Table.from_batches(batches)
+        # 16 bits are enough for a shard, and are sorted by counting.
+        shard = table[_SHARD].to_numpy().astype(np.int16)
         order = np.argsort(shard, kind="stable")
-        table = pa.Table.from_batches([batch.drop_columns([_SHARD])]).take(pa.array(order))
+        rows = table.drop_columns([_SHARD]).combine_chunks().take(pa.array(order))
+        rows = rows if rows.schema.equals(self.schema) else rows.cast(self.schema)
         numbers, starts = np.unique(shard[order], return_index=True)
-        ends = [*starts[1:], batch.num_rows]
+        ends = [*starts[1:], len(shard)]
         blobs = [
-            to_blob(table.slice(start, end - start).cast(self.schema))
-            for start, end in zip(starts, ends, strict=True)
+            to_blob(rows.slice(start, end - start)) for start, end in zip(starts, ends, strict=True)
         ]
         columns = [pa.array(numbers, pa.int32()), pa.array(blobs, pa.binary())]
         return [pa.RecordBatch.from_arrays(columns, ["shard", "blob"])]
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Batches, several at a time: a session's own size of them is made for other work."""
+    several: list[pa.RecordBatch] = []
+    for batch in batches:
+        if batch.num_rows:
+            several.append(batch)
+        if sum(one.num_rows for one in several) >= _ROWS_AT_ONCE:
+            yield several
+            several = []
+    if several:
+        yield several
 
 
 def _whole(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
@@ -253,14 +268,22 @@ class _Processor(StatefulProcessor):
             self._state.update((turn.state,))
         elif known is not None:
             self._state.clear()
-        for timer in list(self._handle.listTimers()):
-            self._handle.deleteTimer(timer)
-        if turn.wake_at is not None:
-            # Spark counts milliseconds, and fires once the watermark has reached the timer.
-            self._handle.registerTimer(max(-(-turn.wake_at // 1000), watermark // 1000 + 1, 1))
+        self._wake_at(turn.wake_at, watermark)
         if turn.released is None or turn.released.num_rows == 0:
             return []
         return [pd.DataFrame({"blob": [to_blob(turn.released)]})]
+
+    def _wake_at(self, moment: int | None, watermark: int) -> None:
+        """Set the one timer of the shard; each call of Spark's costs a round trip."""
+        # Spark counts milliseconds, and fires once the watermark has reached the timer.
+        wanted = [] if moment is None else [max(-(-moment // 1000), watermark // 1000 + 1, 1)]
+        known = list(self._handle.listTimers())
+        for timer in known:
+            if timer not in wanted:
+                self._handle.deleteTimer(timer)
+        for timer in wanted:
+            if timer not in known:
+                self._handle.registerTimer(timer)
 
 
 def guarded(body: Any, *arguments: Any) -> Any:

@@ -159,11 +159,11 @@ def test_rows_that_no_pattern_wants_stay_in_the_jvm_but_move_the_watermark(
     # Where no null can be, Spark drops what asks for nulls, and with it the mention of the time.
     stream = not_null(stream_of(spark, tmp_path / "in"))
     plan = plan_that_ran(ppm.detect(stream, RISE, lateness=LATENESS, **ROLES), tmp_path / "1")
-    assert re.search(r"Filter .*(\n.*)*\n.*EventTimeWatermark", plan)
+    assert re.search(r"Filter .*label#.*(\n.*)*\n.*EventTimeWatermark", plan)
     strict = abc("a >> b", name="p", within="10 min")
     plan = plan_that_ran(ppm.detect(stream, strict, lateness=LATENESS, **ROLES), tmp_path / "2")
     assert "EventTimeWatermark" in plan
-    assert not re.search(r"Filter .*(\n.*)*\n.*EventTimeWatermark", plan)
+    assert not re.search(r"Filter .*label#", plan)
 
 
 def not_null(rows: DataFrame) -> DataFrame:

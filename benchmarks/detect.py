@@ -70,6 +70,8 @@ QUICK = Sizes(
     patterns=(1, 20),
     many=Events(200_000, labels=64, batches=3),
 )
+FEWEST_FOR_FLINK = 100_000
+"""Fewer events would measure how long a job takes to start."""
 SWEEP = ["batch events/s", "stream events/s", "Flink events/s", "batch to Flink"]
 SWEEP += ["stream to Flink", "matches", "batch MB", "stream MB"]
 
@@ -230,7 +232,7 @@ def sweep_patterns(bench: Bench) -> None:
         patterns = drawn_patterns(number)
         batch, stream = (bench.ppm(events, patterns, stream=one) for one in (False, True))
         same("batch", batch.rows, stream.rows)
-        part = events.number // number
+        part = max(events.number // number, min(events.number, FEWEST_FOR_FLINK))
         job = bench.cep(events, patterns, first=part)
         first = bench.read(events, stream=False).where(f"id < {part}")
         same("Flink", job.matches, engine.run(detect_with_ppm(first, patterns)).rows)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -30,11 +30,12 @@ from ppm.spec.write import to_yaml
 OnNull = Literal["refuse", "drop"]
 
 
-class Detected(NamedTuple):
-    """What a step gives back."""
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """What a step gives back; rows are left out of `repr`."""
 
-    state: bytes | None
-    released: pa.Table
+    state: bytes | None = field(repr=False)
+    released: pa.Table = field(repr=False)
     wake_at: int | None
     """When time alone can lead to something."""
 
@@ -48,6 +49,8 @@ class Detection:
     """How rows are told apart; `CONTENT` orders them where no id does."""
     rows: pa.Schema
     """The columns that come in."""
+    told_apart_by: tuple[str, ...] = ()
+    """What `CONTENT` is a hash of: all columns of the stream, with their types."""
     columns: tuple[str, ...] = ()
     """What is told of each event besides its time and id."""
     measures: tuple[tuple[Measure, ...], ...] = ()
@@ -76,7 +79,8 @@ class Detection:
         return {
             **digests,
             "the order of patterns": ",".join(one.pattern.name for one in self.watched.patterns),
-            "the set of columns": self.rows.to_string(show_schema_metadata=False),
+            "the set of columns": str([(one.name, str(one.type)) for one in self.rows]),
+            "what tells rows apart": str((self.layout, self.told_apart_by)),
             "the number of shards": str(self.shards),
             "ignore_duplicates": str(self.duplicates_within),
         }
@@ -90,7 +94,8 @@ class Detection:
         known = State() if state is None else from_bytes(state, self.owner)
         whole, nulls = self._without_nulls(rows)
         is_end = watermark >= FOREVER - 1
-        reached = max(known.watermark or -FOREVER, -FOREVER if is_end else watermark)
+        before = -FOREVER if known.watermark is None else known.watermark
+        reached = max(before, -FOREVER if is_end else watermark)
         is_late = pa.array(micros(whole, self.layout.time) <= reached)
         progress = advance(
             self.watched,

@@ -1,6 +1,6 @@
 """The name of a match: 128 bits over what it consists of, the same whenever a stream is replayed.
 
-Pattern, subject, stages and the identities of the events go into it; values and times do not. The
+Pattern, subject, stages, and the times and ids of the events go into it, and no other value. The
 mixing is splitmix64 (Steele et al. 2014), which columns can do at memory speed. It spreads names
 well, and hides nothing: who knows the parts can compute the name.
 """
@@ -45,17 +45,17 @@ def digest(value: int | str) -> Lanes:
 
 
 def match_name(
-    pattern: str, subject: int | str, events: Iterable[tuple[str, int | str, int]]
+    pattern: str, subject: int | str, events: Iterable[tuple[str, int, int | str, int]]
 ) -> str:
-    """The name of a match; an event is its stage, its id, and its number among equal rows.
+    """The name of a match; an event is its stage, time, id, and number among equal rows.
 
-    >>> match_name("p", "", [("a", 1, 0)])
-    '403d7e819b94185dcc00ab7d4f9bc943'
+    >>> match_name("p", "", [("a", 0, 1, 0)])
+    'bc3ebed3ebeb7ce0b59cba56271dcc7c'
     """
     lanes = digest(pattern)
     parts = [digest(subject)]
-    for stage, event, twin in events:
-        parts += [digest(stage), digest(event), (twin, twin)]
+    for stage, time, event, twin in events:
+        parts += [digest(stage), (time & WORD,) * 2, digest(event), (twin, twin)]
     for part in parts:
         lanes = mixed(lanes[0] ^ part[0]), mixed(lanes[1] ^ part[1])
     return "".join(f"{lane:016x}" for lane in lanes)

@@ -69,7 +69,7 @@ class Match:
         """A name that stays the same when the stream is replayed, and that no other match has.
 
         >>> Match("p", "", (("a", (Event(1, 0),)),), at=0).id
-        '403d7e819b94185dcc00ab7d4f9bc943'
+        'bc3ebed3ebeb7ce0b59cba56271dcc7c'
         """
-        taken = [(stage, event.id, 0) for stage, events in self.stages for event in events]
+        taken = [(stage, e.time, e.id, 0) for stage, events in self.stages for e in events]
         return match_name(self.pattern, self.subject, taken)

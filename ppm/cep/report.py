@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ppm.cep.columnar.columns import Layout
+from ppm.cep.columnar.columns import Layout, micros
 from ppm.cep.columnar.conditions import Ints
 from ppm.cep.columnar.engine import Matches
 from ppm.cep.columnar.identity import match_names
@@ -140,7 +140,7 @@ class Report:
         is_first = np.ones(len(match), np.bool_)
         is_first[1:] = (match[1:] != match[:-1]) | (stage[1:] != stage[:-1])
         first = np.flatnonzero(is_first)
-        lists = pa.ListArray.from_arrays(pa.array([*first, len(match)], pa.int32()), events)
+        lists = pa.ListArray.from_arrays(pa.array(np.append(first, len(match)), pa.int32()), events)
         keys = pa.array(names).take(pa.array(stage[first]))
         entries = pa.StructArray.from_arrays([keys, lists], names=["key", "value"])
         return _map_of(np.searchsorted(match[first], np.arange(len(matches) + 1)), entries)
@@ -157,6 +157,7 @@ class Report:
             subject=matches.subject,
             match=matches.match,
             stage=matches.stage,
+            times=micros(rows, layout.time)[matches.event],
             events=rows[layout.order].take(pa.array(matches.event)).combine_chunks(),
             twins=twins[matches.event],
         )

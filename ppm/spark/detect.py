@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
@@ -83,6 +83,8 @@ def detect(
     The result ends at a sink: Spark gives no rows if another watermark follows. Subject, patterns,
     columns and `shards` belong to a checkpoint and must stay the same.
     """
+    if on_null not in ("refuse", "drop"):
+        raise BindingError(f"on_null is {on_null}; it must be refuse or drop")
     names = _names(rows)
     asked = tuple(dict.fromkeys(columns))
     roles = [("subject", subject), ("time", time), ("event_id", event_id)]
@@ -105,7 +107,8 @@ def detect(
     detection = Detection(
         watched,
         layout,
-        to_arrow_schema(wanted.schema, timezone="UTC"),
+        _arrow_schema(wanted),
+        told_apart_by=_types_of(rows) if CONTENT in (layout.order, layout.twin) else (),
         columns=asked,
         measures=values,
         tells_late=late,
@@ -124,11 +127,7 @@ def detect(
         shards=shards,
         output=from_arrow_schema(detection.report.schema),
     )
-    counts = [
-        F.coalesce(F.sum(name), F.lit(0)).alias(name.removeprefix("__ppm_")) for name in COUNTS
-    ]
-    matches = F.count_if(F.col("kind") == MATCH).alias("matches")
-    return found.observe(metrics, matches, *counts).where(F.col("kind") != LOSSES).drop(*COUNTS)
+    return _counted(found, metrics).where(F.col("kind") != LOSSES).drop(*COUNTS)
 
 
 def _warn_of_growth(watched: Watched) -> None:
@@ -157,14 +156,35 @@ class _Step:
     detection: Detection
 
     def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
-        return Turn(*self.detection.step(state, rows, watermark))
+        done = self.detection.step(state, rows, watermark)
+        return Turn(done.state, done.released, done.wake_at)
 
 
 def _names(rows: DataFrame) -> list[str]:
-    twice = sorted({name for name in rows.columns if rows.columns.count(name) > 1})
-    if twice:
-        raise BindingError(f"the column {twice[0]} is there twice; rename one of them")
+    """The columns of a DataFrame; Spark takes names that differ in case for one."""
+    plain = [name.casefold() for name in rows.columns]
+    for name in rows.columns:
+        if plain.count(name.casefold()) > 1:
+            raise BindingError(f"the column {name} is there twice; rename one of them")
+        if name.casefold().startswith("__ppm_"):
+            raise BindingError(f"the column {name} has a name that ppm needs; rename it")
     return rows.columns
+
+
+def _types_of(rows: DataFrame) -> tuple[str, ...]:
+    return tuple(f"{one.name} {one.dataType.simpleString()}" for one in rows.schema)
+
+
+def _arrow_schema(rows: DataFrame) -> pa.Schema:
+    """Names and types alone: comments and watermarks may change while a stream goes on."""
+    try:
+        schema = to_arrow_schema(rows.schema, timezone="UTC")
+    except PySparkTypeError:
+        raise BindingError(
+            "a column that was asked for has a type that Arrow does not know; cast it, or leave "
+            "it out"
+        ) from None
+    return pa.schema([pa.field(one.name, one.type, one.nullable) for one in schema])
 
 
 def _need(names: list[str], roles: Iterable[tuple[str, str | None]]) -> None:
@@ -273,13 +293,16 @@ def _refuse_names(
     subject: str, measures: tuple[tuple[Measure, ...], ...], columns: tuple[str, ...]
 ) -> None:
     """Names that would stand twice in the output."""
-    own = [one.name for one in measures[0]]
-    taken = [*_OUTPUT, subject]
-    faults = [f"the subject column is called {subject}"] if subject in _OUTPUT else []
-    faults += [f"a measure is called {name}" for name in own if name in taken]
-    faults += [f"columns has {name}" for name in columns if name in ("time", "id")]
-    if faults:
-        raise BindingError(f"{faults[0]}, like a column of the output; rename it")
+    taken = set(_OUTPUT)
+    named = [("the subject column is called", subject)]
+    named += [("a measure is called", one.name) for one in measures[0]]
+    for what, name in named:
+        if name.casefold() in taken or name.casefold().startswith("__ppm_"):
+            raise BindingError(f"{what} {name}, like a column of the output; rename it")
+        taken.add(name.casefold())
+    for name in columns:
+        if name.casefold() in ("time", "id"):
+            raise BindingError(f"columns has {name}, like what is told of each event; rename it")
 
 
 def _layout(subject: str, time: str, event_id: str | None, *, ignores_duplicates: bool) -> Layout:
@@ -344,10 +367,16 @@ def _bits(watched: Watched, schema: T.StructType) -> list[SparkColumn]:
 
 
 def _content(rows: DataFrame) -> SparkColumn:
+    """A hash of a whole row. Spark's skips nulls, so that each column says whether it has one."""
+    parts = []
     for field in rows.schema:
-        if re.search(r"\b(map<|variant\b)", field.dataType.simpleString()):
+        column = F.col(quoted(field.name))
+        if isinstance(field.dataType, T.ArrayType | T.StructType):
+            column = F.to_json(F.struct(column.alias("c")), {"ignoreNullFields": "false"})
+        elif isinstance(field.dataType, T.MapType | T.VariantType):
             raise BindingError(
                 f"rows are told apart by all their columns, and {field.name} cannot be compared; "
                 "name a column that tells them apart as event_id, or drop it"
             )
-    return F.xxhash64(*(F.col(quoted(name)) for name in rows.columns))
+        parts += [column.isNull(), column]
+    return F.xxhash64(*parts)

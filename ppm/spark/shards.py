@@ -36,7 +36,8 @@ _PACKED = T.StructType(
 )
 _SHARD = "__ppm_shard"
 _ROWS_AT_ONCE = 200_000
-"""How many rows are packed together: a blob for each shard of so many."""
+_BYTES_AT_ONCE = 64 << 20
+"""How many rows, or bytes of them, are packed together: a blob for each shard of so many."""
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,9 @@ def run_in_shards(
         _SHARD, F.pmod(F.xxhash64(F.col(quoted(subject))), F.lit(shards)).cast("int")
     )
     schema = to_arrow_schema(rows.schema, timezone="UTC")
-    packed = sharded.mapInArrow(_Packing(schema), _PACKED)
+    # Spark's mapInArrow reads dots and backticks in names.
+    plain = sharded.toDF(*(f"c{at}" for at in range(len(rows.columns))), _SHARD)
+    packed = plain.mapInArrow(_Packing(schema), _PACKED)
     blobs = (
         _stateful(packed, step, schema, shards)
         if rows.isStreaming
@@ -103,7 +106,7 @@ def with_watermark(rows: DataFrame, time: str, lateness: Duration) -> DataFrame:
     given = rows.schema[time].metadata.get("spark.watermarkDelayMs")
     wanted = -(-lateness.microseconds // 1000)
     if given is None:
-        return rows.withWatermark(time, f"{wanted} milliseconds")
+        return rows.withWatermark(quoted(time), f"{wanted} milliseconds")
     if int(given) != wanted:
         raise BindingError(
             f"the column {time} has a watermark of {given} ms already, and lateness is {lateness}; "
@@ -146,6 +149,14 @@ def to_blob(table: pa.Table, *, compression: str | None = None) -> bytes:
     return bytes(sink.getvalue())
 
 
+def _blobs(released: pa.Table | None) -> list[bytes]:
+    """Rows as blobs that are none too large for a row."""
+    if released is None or not released.num_rows:
+        return []
+    size = max(1, released.num_rows * _BYTES_AT_ONCE // max(1, released.nbytes))
+    return [to_blob(released.slice(at, size)) for at in range(0, released.num_rows, size)]
+
+
 def from_blob(blob: bytes) -> pa.Table:
     """The table that `to_blob` wrote."""
     return pa.ipc.open_stream(blob).read_all()
@@ -167,6 +178,7 @@ class _Packing:
         shard = table[_SHARD].to_numpy().astype(np.int16)
         order = np.argsort(shard, kind="stable")
         rows = table.drop_columns([_SHARD]).combine_chunks().take(pa.array(order))
+        rows = rows.rename_columns(self.schema.names)
         rows = rows if rows.schema.equals(self.schema) else rows.cast(self.schema)
         numbers, starts = np.unique(shard[order], return_index=True)
         ends = [*starts[1:], len(shard)]
@@ -183,7 +195,10 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch
     for batch in batches:
         if batch.num_rows:
             several.append(batch)
-        if sum(one.num_rows for one in several) >= _ROWS_AT_ONCE:
+        if (
+            sum(one.num_rows for one in several) >= _ROWS_AT_ONCE
+            or sum(one.nbytes for one in several) >= _BYTES_AT_ONCE
+        ):
             yield several
             several = []
     if several:
@@ -196,9 +211,7 @@ def _whole(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     def released(packed: pa.Table) -> pa.Table:
         rows = pa.concat_tables([schema.empty_table(), *map(from_blob, packed["blob"].to_pylist())])
         turn = step(None, rows, END_OF_TIME)
-        is_empty = turn.released is None or turn.released.num_rows == 0
-        blobs = [] if is_empty else [to_blob(turn.released)]
-        return pa.table({"blob": pa.array(blobs, pa.binary())})
+        return pa.table({"blob": pa.array(_blobs(turn.released), pa.binary())})
 
     # A function and not an object: Spark counts the arguments, and would take self for the key.
     return lambda packed: guarded(released, packed)
@@ -261,22 +274,22 @@ class _Processor(StatefulProcessor):
     def _turn(self, blobs: list[bytes], timers: Any) -> list[pd.DataFrame]:
         known = self._state.get()
         rows = pa.concat_tables([self._schema.empty_table(), *map(from_blob, blobs)])
-        # Spark's 0 means that there is none yet, not the year 1970.
-        watermark = (timers.getCurrentWatermarkInMs() * 1000) or START_OF_TIME
+        # A row at Spark's watermark is as late as allowed, so time has not passed it yet; and
+        # Spark's 0 means that there is none, not the year 1970.
+        passed = timers.getCurrentWatermarkInMs()
+        watermark = passed * 1000 - 1 if passed > 0 else START_OF_TIME
         turn = self._step(None if known is None else bytes(known[0]), rows, watermark)
         if turn.state is not None:
             self._state.update((turn.state,))
         elif known is not None:
             self._state.clear()
-        self._wake_at(turn.wake_at, watermark)
-        if turn.released is None or turn.released.num_rows == 0:
-            return []
-        return [pd.DataFrame({"blob": [to_blob(turn.released)]})]
+        self._wake_at(turn.wake_at, passed)
+        return [pd.DataFrame({"blob": [blob]}) for blob in _blobs(turn.released)]
 
-    def _wake_at(self, moment: int | None, watermark: int) -> None:
+    def _wake_at(self, moment: int | None, passed: int) -> None:
         """Set the one timer of the shard; each call of Spark's costs a round trip."""
-        # Spark counts milliseconds, and fires once the watermark has reached the timer.
-        wanted = [] if moment is None else [max(-(-moment // 1000), watermark // 1000 + 1, 1)]
+        # Spark counts milliseconds, and fires once its watermark has reached the timer.
+        wanted = [] if moment is None else [max(moment // 1000 + 1, passed + 1)]
         known = list(self._handle.listTimers())
         for timer in known:
             if timer not in wanted:

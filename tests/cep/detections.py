@@ -38,15 +38,16 @@ def detection(
     ignores = "duplicates_within" in settings
     order = "id" if has_ids else CONTENT
     twin = CONTENT if ignores else (None if has_ids else TWIN)
-    hidden = [(CONTENT, pa.int64())] if CONTENT in (order, twin) else []
-    hidden += [(TWIN, pa.int64())] if twin == TWIN else []
+    names = [CONTENT] if CONTENT in (order, twin) else []
+    names += [TWIN] if twin == TWIN else []
+    # As Spark has them: what is computed can never be null.
+    hidden = [pa.field(name, pa.int64(), False) for name in (*names, *watched.bit_columns)]
     own = [("subject", pa.string()), ("time", pa.int64()), ("id", pa.int64())]
     own += [("kind", pa.string()), ("price", pa.float64())]
-    bits = [(name, pa.int64()) for name in watched.bit_columns]
     return Detection(
         watched,
         Layout("subject", "time", order, twin),
-        pa.schema([*own, *hidden, *bits]),
+        pa.schema([*own, *hidden]),
         measures=tuple(
             tuple(
                 measure(name, text, stages=one.stages, types=COLUMNS, zones={}, timezone="UTC")
@@ -65,7 +66,8 @@ def rows_of(looked_for: Detection, table: pa.Table) -> pa.Table:
             content = [crc32(str(row).encode()) for row in table.to_pylist()]
             numbers = content if name == CONTENT else [0] * table.num_rows
             table = table.append_column(name, pa.array(numbers, pa.int64()))
-    return looked_for.watched.with_bits(table).select(looked_for.rows.names)
+    rows = looked_for.watched.with_bits(table).select(looked_for.rows.names)
+    return rows.cast(looked_for.rows)
 
 
 def by_batches(

@@ -59,6 +59,8 @@ def test_cuts_shards_and_order_do_not_matter(
     micros = [cut * MS for cut in cuts]
     told = by_batches(looked_for, table, micros, ahead=ahead * MS, shards=shards, seed=seed)
     assert told == at_once(looked_for, table)
+    names = [one["match_id"] for one in told]
+    assert len(set(names)) == len(names)
 
 
 @settings(max_examples=60)
@@ -140,7 +142,7 @@ def test_without_ids_equal_rows_are_two_events_and_each_match_has_its_name() -> 
     twins = pa.concat_tables([twins, twins.slice(0, 1), twins.slice(0, 1)])
     once = at_once(looked_for, twins)
     assert len({one["match_id"] for one in once}) == 3
-    for cuts in ([0], [1 * MS], [1 * MS, 2 * MS]):
+    for cuts in ([0], [1 * MS], [1 * MS, 2 * MS], [1 * MS, 1 * MS + 5, 1 * MS + 9]):
         assert by_batches(looked_for, twins, cuts, ahead=MS) == once
     assert all("id" not in event for one in once for _, es in one["stages"] for event in es)
 
@@ -161,7 +163,38 @@ def test_duplicates_within_the_window_are_ignored_and_counted(cuts: list[int]) -
     matches = [one for one in told if one["kind"] == "match"]
     # a@1 counts, a@1 and a@3 follow it too soon, a@7 does not.
     assert sorted(_micros(one["start"]) // MS for one in matches) == [1, 7]
+    assert len({one["match_id"] for one in matches}) == 2
     assert sum(one["__ppm_duplicates"] or 0 for one in told) == 2
+
+
+def test_whether_rows_are_duplicates_does_not_depend_on_a_strict_neighbour() -> None:
+    stream = pa.table(
+        {
+            "subject": ["one"] * 3,
+            "time": pa.array([at * MS for at in (1, 2, 3)]),
+            "id": [1, 1, 2],
+            "kind": ["x", "a", "b"],
+            "price": [0.0] * 3,
+        }
+    )
+    alone = [declare("a -> b within 9")]
+    strict = named(declare("c >> b within 9"), "strict", {})
+    for patterns in (alone, [*alone, strict]):
+        told = at_once(detection(patterns, duplicates_within=5 * MS), stream)
+        assert [one["pattern"] for one in told] == ["p"]
+
+
+def test_equal_rows_need_no_memory_where_rows_are_told_apart_by_all_columns() -> None:
+    looked_for = detection(
+        [declare("a -> b within 2")], has_ids=False, duplicates_within=10**9 * MS
+    )
+    state = None
+    for batch in range(3):
+        stream = {"one": events(" ".join(f"a({at})@{10 * batch + at}" for at in range(9)))}
+        rows = rows_of(looked_for, table_of(stream, ids="number"))
+        state = looked_for.step(state, pa.concat_tables([rows, rows]), (10 * batch - 5) * MS).state
+    end = looked_for.step(state, rows.slice(0, 0), 10**6 * MS)
+    assert end.wake_at is None
 
 
 def test_ids_that_come_twice_are_refused_unless_duplicates_are_ignored() -> None:

@@ -11,6 +11,7 @@ from ppm.cep.columnar.identity import digests, match_names
 from ppm.cep.identity import digest, match_name
 
 numbers = st.integers(-(2**63), 2**63 - 1)
+taken = st.tuples(st.integers(0, 2), numbers, numbers, st.integers(0, 3))
 
 
 @given(st.lists(numbers) | st.lists(st.text()))
@@ -26,14 +27,16 @@ def test_a_slice_of_texts_digests_as_its_own_texts() -> None:
 
 @given(
     st.text(),
-    st.lists(st.lists(st.tuples(st.integers(0, 2), numbers, st.integers(0, 3))), max_size=5),
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 2), numbers, numbers, st.integers(0, 3))), max_size=5
+    ),
 )
 def test_columns_name_matches_as_the_reference_does(
-    subject: str, matches: list[list[tuple[int, int, int]]]
+    subject: str, matches: list[list[tuple[int, int, int, int]]]
 ) -> None:
     stages = ("a", "b", "c")
     flat = [(at, *event) for at, events in enumerate(matches) for event in events]
-    match, stage, event, twin = (np.array([f[k] for f in flat], np.int64) for k in range(4))
+    match, stage, time, event, twin = (np.array([f[k] for f in flat], np.int64) for k in range(5))
     names = match_names(
         "p",
         stages,
@@ -41,27 +44,30 @@ def test_columns_name_matches_as_the_reference_does(
         subject=np.zeros(len(matches), np.int64),
         match=match,
         stage=stage,
+        times=time,
         events=pa.array(event),
         twins=twin,
     )
     assert names.to_pylist() == [
-        match_name("p", subject, [(stages[s], e, t) for s, e, t in events]) for events in matches
+        match_name("p", subject, [(stages[s], at, e, twin) for s, at, e, twin in events])
+        for events in matches
     ]
 
 
 def test_whatever_differs_gives_another_name() -> None:
     names = [
-        match_name("p", "x", [("a", 1, 0)]),
-        match_name("q", "x", [("a", 1, 0)]),
-        match_name("p", "y", [("a", 1, 0)]),
-        match_name("p", 1, [("a", 1, 0)]),
-        match_name("p", "1", [("a", 1, 0)]),
-        match_name("p", "x", [("b", 1, 0)]),
-        match_name("p", "x", [("a", 2, 0)]),
-        match_name("p", "x", [("a", "1", 0)]),
-        match_name("p", "x", [("a", 1, 1)]),
-        match_name("p", "x", [("a", 1, 0), ("a", 2, 0)]),
-        match_name("p", "x", [("a", 2, 0), ("a", 1, 0)]),
+        match_name("p", "x", [("a", 5, 1, 0)]),
+        match_name("q", "x", [("a", 5, 1, 0)]),
+        match_name("p", "y", [("a", 5, 1, 0)]),
+        match_name("p", 1, [("a", 5, 1, 0)]),
+        match_name("p", "1", [("a", 5, 1, 0)]),
+        match_name("p", "x", [("b", 5, 1, 0)]),
+        match_name("p", "x", [("a", 6, 1, 0)]),
+        match_name("p", "x", [("a", 5, 2, 0)]),
+        match_name("p", "x", [("a", 5, "1", 0)]),
+        match_name("p", "x", [("a", 5, 1, 1)]),
+        match_name("p", "x", [("a", 5, 1, 0), ("a", 5, 2, 0)]),
+        match_name("p", "x", [("a", 5, 2, 0), ("a", 5, 1, 0)]),
     ]
     assert len(set(names)) == len(names)
 
@@ -75,6 +81,7 @@ def test_half_a_million_names_are_different_and_use_every_digit() -> None:
         subject=np.zeros(count, np.int64),
         match=np.arange(count),
         stage=np.zeros(count, np.int64),
+        times=np.zeros(count, np.int64),
         events=pa.array(np.arange(count)),
         twins=np.zeros(count, np.int64),
     )

@@ -111,11 +111,17 @@ def advance(
     )
     seen, duplicates = state.seen, 0
     if duplicates_within is not None:
-        ready = rows.take(pa.array(ordered.order[is_new]))
+        # Among rows that some stage wants, as those are all that may have come here.
+        ready = np.flatnonzero(is_new)
+        ready = ready[watched.is_wanted(rows)[ordered.order[ready]]]
         is_duplicate, seen = ignore_duplicates(
-            ready, seen, layout=layout, window=duplicates_within, horizon=horizon
+            rows.take(pa.array(ordered.order[ready])),
+            seen,
+            layout=layout,
+            window=duplicates_within,
+            horizon=horizon,
         )
-        is_new[is_new] = ~is_duplicate
+        is_new[ready[is_duplicate]] = False
         duplicates = int(is_duplicate.sum())
     elif layout.twin is not None:
         rows = _with_numbered_twins(rows, ordered, is_new, layout.twin)
@@ -164,7 +170,8 @@ def _with_numbered_twins(rows: pa.Table, ordered: Sorted, is_new: Flags, twin: s
     numbers = rows[twin].to_numpy().copy()
     numbers[ordered.order[is_new]] = (place - first)[is_new]
     at = rows.schema.get_field_index(twin)
-    return rows.set_column(at, twin, pa.array(numbers, rows.schema.field(at).type))
+    field = rows.schema.field(at)  # a name alone would make it nullable, and another schema
+    return rows.set_column(at, field, pa.array(numbers, field.type))
 
 
 @dataclass(frozen=True, slots=True)

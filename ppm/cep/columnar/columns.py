@@ -234,7 +234,7 @@ def _refuse_twins(is_twin: npt.NDArray[np.bool_], layout: Layout) -> None:
         raise BindingError(
             f"{counted(int(is_twin.sum()), 'row')} came twice: subject {layout.subject}, time "
             f"{layout.time} and id {layout.order} are those of another row; make ids unique, or "
-            "ignore duplicates"
+            "ignore duplicates, with a new checkpoint"
         )
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from ppm.cep.columnar.columns import Layout, micros, ranks_of
 from ppm.cep.columnar.conditions import Ints
 from ppm.cep.columnar.jit import kernel
+from ppm.cep.columnar.watch import CONTENT
 
 Flags = npt.NDArray[np.bool_]
 
@@ -45,5 +46,7 @@ def ignore_duplicates(
     is_known = np.arange(len(times)) < known.num_rows
     flags = np.zeros(len(times), np.bool_)
     flags[order] = repeated(whose[order], ids[order], times[order], is_known[order], window)
-    still = both.filter(pa.array(~flags & (times > horizon - window)))
+    # A hash of the whole row holds its time: what is equal comes at one time, or is late.
+    is_kept = ~flags & (times > horizon - window) & (layout.order != CONTENT)
+    still = both.filter(pa.array(is_kept))
     return flags[known.num_rows :], still

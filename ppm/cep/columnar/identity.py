@@ -64,6 +64,7 @@ def match_lanes(
     match: Ints,
     stages: Lanes,
     stage: Ints,
+    times: Ints,
     events: Lanes,
     twins: Ints,
 ) -> Lanes:
@@ -74,6 +75,7 @@ def match_lanes(
             lanes[at, lane] = mix(start[lane] ^ subjects[subject[at], lane])
         for at in range(match.size):
             state = mix(lanes[match[at], lane] ^ stages[stage[at], lane])
+            state = mix(state ^ np.uint64(times[at]))
             state = mix(state ^ events[at, lane])
             lanes[match[at], lane] = mix(state ^ np.uint64(twins[at]))
     return lanes
@@ -99,10 +101,11 @@ def match_names(
     subject: Ints,
     match: Ints,
     stage: Ints,
+    times: Ints,
     events: pa.Array,
     twins: Ints,
 ) -> pa.Array:
-    """The names of matches as texts; `events` and `twins` stand for each event of a match."""
+    """The names of matches as texts; from `match` on, arguments have one entry for each event."""
     lanes = match_lanes(
         np.array(digest(pattern), np.uint64),
         digests(subjects),
@@ -110,6 +113,7 @@ def match_names(
         match,
         np.array([digest(name) for name in stages], np.uint64).reshape(-1, 2),
         stage,
+        times,
         digests(events),
         twins,
     )

@@ -64,6 +64,12 @@ class Watched:
             rows = rows.append_column(name, pa.array(word))
         return rows
 
+    def is_wanted(self, rows: pa.Table) -> npt.NDArray[np.bool_]:
+        """Which rows meet some predicate."""
+        words = [rows[name].to_numpy() for name in self.bit_columns]
+        is_wanted: npt.NDArray[np.bool_] = np.logical_or.reduce([word != 0 for word in words])
+        return is_wanted
+
     def stage_masks(self, pattern: int, bits: Sequence[npt.NDArray[np.int64]], count: int) -> Masks:
         """One bit for each stage of a pattern, of so many rows with these bits."""
         masks = np.zeros(count, np.uint64)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ppm.cep.match import Event
 from ppm.spec.pattern import Pattern
+from ppm.spec.stage import Skip
 from tests.cep.notation import MS
 
 TYPES = ("a", "b", "c")
@@ -79,3 +80,14 @@ def streams(draw: st.DrawFn, *, most: int = 9) -> list[Event]:
         price = draw(st.sampled_from([None, 1.0, 2.0]))
         stream.append(Event(position, time * MS, {"kind": kind, "price": price}))
     return stream
+
+
+ways = st.sampled_from(
+    [
+        {"preset": "all"},
+        {"preset": "first"},
+        {"preset": "non-overlapping"},
+        {"skip": Skip.parse("skip_to_next")},
+    ]
+)
+"""What is told of overlapping matches."""

@@ -14,20 +14,11 @@ from hypothesis import strategies as st
 from ppm.cep.columnar.advance import Progress, State, advance
 from ppm.cep.columnar.watch import watch
 from ppm.spec.pattern import Pattern
-from ppm.spec.stage import Skip
 from tests.cep.columnar_tables import Shown, by_reference, compiled, random_streams, shown, table_of
 from tests.cep.notation import MS, declare, events
-from tests.cep.pattern_streams import core_patterns
+from tests.cep.pattern_streams import core_patterns, ways
 
 seeds = st.integers(0, 2**32)
-ways = st.sampled_from(
-    [
-        {"preset": "all"},
-        {"preset": "first"},
-        {"preset": "non-overlapping"},
-        {"skip": Skip.parse("skip_to_next")},
-    ]
-)
 
 
 def batch_by_batch(

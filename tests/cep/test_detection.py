@@ -16,21 +16,12 @@ from ppm.cep.columnar.tables import FOREVER
 from ppm.cep.reference import find
 from ppm.errors import BindingError
 from ppm.spec.pattern import Pattern
-from ppm.spec.stage import Skip
 from tests.cep.columnar_tables import COLUMNS, random_streams, table_of
 from tests.cep.detections import at_once, by_batches, detection, rows_of
 from tests.cep.notation import MS, declare, events
-from tests.cep.pattern_streams import core_patterns
+from tests.cep.pattern_streams import core_patterns, ways
 
 seeds = st.integers(0, 2**32)
-ways = st.sampled_from(
-    [
-        {"preset": "all"},
-        {"preset": "first"},
-        {"preset": "non-overlapping"},
-        {"skip": Skip.parse("skip_to_next")},
-    ]
-)
 
 
 def named(pattern: Pattern, name: str, way: dict[str, object]) -> Pattern:

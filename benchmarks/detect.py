@@ -16,7 +16,8 @@ in the cache folder, which may be deleted.
 - By hand: `applyInPandasWithState` on a part of the keys, because all would take too long. It has
   the same calls per event as with all keys.
 
-Every engine ran once on few events before it is timed.
+Spark's figures are the quicker of two runs, after a run on few events; Flink reads a fifth of the
+events before its clock starts. By hand there is one run, after one on few keys.
 """
 
 from __future__ import annotations
@@ -91,7 +92,12 @@ class Bench:
 
     def ppm(self, events: Events, patterns: list[str], *, stream: bool) -> engine.Run:
         found = detect_with_ppm(self.read(events, stream=stream), patterns)
-        return engine.run(found, sample=self.sizes.by_hand)
+        return self.best(found, sample=self.sizes.by_hand)
+
+    def best(self, frame: DataFrame, *, sample: int | None = None) -> engine.Run:
+        """The quicker of two runs: the first one on so much data still warms up."""
+        runs = [engine.run(frame, sample=sample) for _ in range(2)]
+        return min(runs, key=lambda one: one.seconds)
 
     def cep(
         self,
@@ -153,7 +159,7 @@ def compare(bench: Bench) -> None:
     ways, found = [], []
     for stream in (False, True):
         note(f"main case, {mode(stream)}")
-        limit = engine.run(bench.read(events, stream=stream))
+        limit = bench.best(bench.read(events, stream=stream))
         ways.append(Way(f"no work, {mode(stream)} (the limit)", events.number, limit.seconds))
         found.append(bench.ppm(events, ABC, stream=stream))
         ways.append(way_of(f"ppm, {mode(stream)}", events.number, found[-1]))

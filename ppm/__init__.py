@@ -11,6 +11,7 @@ from ppm.errors import (
     CheckpointError,
     InternalError,
     PpmError,
+    SecretError,
     SpecError,
 )
 
@@ -35,6 +36,7 @@ __all__ = [
     "Pattern",
     "Policy",
     "PpmError",
+    "SecretError",
     "SpecError",
     "all_of",
     "any_of",

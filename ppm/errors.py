@@ -50,6 +50,10 @@ class CheckpointError(PpmError):
     """A stream's checkpoint belongs to something else, and cannot be gone on from."""
 
 
+class SecretError(PpmError):
+    """The secret that keys the noise is missing, unsafe or not a secret."""
+
+
 class InternalError(Exception):
     """A fault of ppm itself, never of its user; please report it."""
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from fractions import Fraction
 
 from ppm.dp.epsilon import as_written, check_epsilon
 
@@ -18,6 +19,33 @@ def change_cost(shares: Mapping[str, float], types: Collection[str]) -> float:
     return math.fsum(check_epsilon(shares[name]) for name in set(types) & shares.keys())
 
 
+def instance_cost(shares: Mapping[str, float], touched: Iterable[Collection[str]]) -> float:
+    """What one match costs under `response`, given the types that it changes in each slot.
+
+    >>> instance_cost({"home": 0.5, "clinic": 0.25}, [{"home"}, {"home", "clinic"}])
+    1.25
+    """
+    return math.fsum(change_cost(shares, types) for types in touched)
+
+
+def union_cost(shares: Mapping[str, float], patterns: Iterable[Collection[str]]) -> float:
+    """What a change of one slot costs that touches several patterns: a shared type pays once.
+
+    >>> union_cost({"home": 0.5, "clinic": 0.25, "shop": 0.25}, ["home clinic".split(), ["clinic"]])
+    0.75
+    """
+    return change_cost(shares, {name for types in patterns for name in types})
+
+
+def total_cost(parts: Iterable[tuple[float, int]]) -> Fraction:
+    """The sum of epsilons that are paid so many times each, as written and without rounding.
+
+    >>> total_cost([(0.1, 3), (0.7, 1)])
+    Fraction(1, 1)
+    """
+    return sum((as_written(epsilon) * times for epsilon, times in parts), Fraction(0))
+
+
 def slots_cost(epsilon: float, slots: int) -> float:
     """What a change that touches so many slots costs at most.
 
@@ -29,6 +57,15 @@ def slots_cost(epsilon: float, slots: int) -> float:
     return float(as_written(epsilon) * slots)
 
 
+def horizon_cost(epsilon: float, over: int, *, slot: int) -> float:
+    """What all slots of a time cost together, in whole microseconds.
+
+    >>> horizon_cost(0.1, DAY, slot=900_000_000)
+    9.6
+    """
+    return slots_cost(epsilon, slots_in(over, slot))
+
+
 def slots_in(duration: int, slot: int) -> int:
     """How many slots a time takes that starts on a slot's border, in whole microseconds.
 
@@ -38,6 +75,15 @@ def slots_in(duration: int, slot: int) -> int:
     if slot < 1:
         raise ValueError(f"slot is {slot}; it must be at least 1")
     return -(-duration // slot)
+
+
+def slots_touched(duration: int, slot: int) -> int:
+    """How many slots a time has a part of at most, if it may start inside one.
+
+    >>> slots_touched(DAY, slot=900_000_000)
+    97
+    """
+    return slots_in(duration, slot) + 1
 
 
 def slots_paid(budget: float, epsilon: float) -> int:
@@ -115,3 +161,12 @@ def colluding_independent(epsilons: Iterable[float]) -> float:
     3.75
     """
     return math.fsum(check_epsilon(epsilon) for epsilon in epsilons)
+
+
+def colluding_chains(chains: Iterable[Collection[float]]) -> float:
+    """What communities learn together from several chains: the largest of each, in sum.
+
+    >>> colluding_chains([[2.0, 1.0, 0.5], [0.25]])
+    2.25
+    """
+    return math.fsum(colluding_nested(epsilons) for epsilons in chains)

@@ -64,6 +64,7 @@ def largest_nested_epsilon(epsilon: float, m: int, *, types: int) -> float:
     """The largest epsilon of a response on `types` of m bits that the response on m bits can give.
 
     It is ln(1+(e^epsilon-1)/2^(m-types)): what the larger response already says about those bits.
+    (In floats, to be shown; `JointChain.with_next` decides exactly.)
 
     >>> round(largest_nested_epsilon(2.0, 3, types=2), 3)
     1.434
@@ -73,17 +74,6 @@ def largest_nested_epsilon(epsilon: float, m: int, *, types: int) -> float:
     # The same logarithm with e^epsilon taken out, so that a large epsilon does not overflow.
     rest = math.log1p(((1 << halvings) - 1) * math.exp(-check_epsilon(epsilon)))
     return max(0.0, epsilon - halvings * math.log(2) + rest)
-
-
-def is_nested(epsilon: float, m: int, *, coarse_epsilon: float, types: int) -> bool:
-    """Whether a coarser response on `types` of the m bits can be derived from the finer one.
-
-    >>> is_nested(2.0, 3, coarse_epsilon=1.0, types=2)
-    True
-    >>> is_nested(2.0, 3, coarse_epsilon=1.5, types=2)
-    False
-    """
-    return check_epsilon(coarse_epsilon) <= largest_nested_epsilon(epsilon, m, types=types)
 
 
 def _check_count(name: str, count: int) -> int:

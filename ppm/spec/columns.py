@@ -148,6 +148,10 @@ class Area(Spec):
         return self
 
 
+WIDEST_AREA = 20
+"""In degrees of longitude: so far apart a flat map keeps the promise of positions."""
+
+
 class Geo(NoisyRule):
     """Geo-indistinguishability: noise on both axes, so that places within `radius` look alike."""
 
@@ -177,6 +181,13 @@ class Geo(NoisyRule):
             raise Refusal.at(("longitude",), f"is {self.longitude}, like latitude")
         if self.grid > self.radius:
             raise Refusal.at(("grid",), f"is {self.grid}; it must not exceed radius, {self.radius}")
+        width = self.area.east - self.area.west
+        if width > WIDEST_AREA:
+            raise Refusal.at(
+                ("area",),
+                f"is {width:g} degrees wide; it must be at most {WIDEST_AREA}, or metres on the "
+                "map are not those on the ground",
+            )
         latitude, longitude = self.missing
         if not (
             self.area.south <= latitude <= self.area.north

@@ -7,14 +7,19 @@ from hypothesis import strategies as st
 from ppm.dp.composition import (
     DAY,
     change_cost,
+    colluding_chains,
     colluding_independent,
     colluding_nested,
     colluding_response,
     decoy_cost,
     groups_by_shared_types,
+    horizon_cost,
+    instance_cost,
     slots_cost,
     slots_in,
     slots_paid,
+    total_cost,
+    union_cost,
 )
 from ppm.dp.decoy import slots_of_match
 
@@ -146,3 +151,33 @@ def test_nested_chains_cost_at_least_the_largest_and_at_most_the_sum(
 def test_impossible_times_are_refused(slot: int, duration: int) -> None:
     with pytest.raises(ValueError, match="at least"):
         slots_cost(1.0, slots_in(duration, slot))
+
+
+def test_a_response_pays_for_every_changed_bit_of_every_slot() -> None:
+    shares = {"a": 0.5, "b": 0.25, "c": 0.25}
+    assert instance_cost(shares, ["a", "b", "c"]) == 1.0
+    assert instance_cost(shares, ["abc", "abc", ""]) == 2.0
+    assert instance_cost(shares, []) == 0.0
+
+
+def test_overlapping_patterns_pay_for_the_union_of_their_types() -> None:
+    shares = {"a": 0.5, "b": 0.25, "c": 0.25}
+    assert union_cost(shares, ["ab", "bc"]) == 1.0 == change_cost(shares, "abc")
+    assert union_cost(shares, []) == 0.0
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 100))))
+def test_sums_are_exact(parts: list[tuple[int, int]]) -> None:
+    cost = total_cost([(hundredths / 100, times) for hundredths, times in parts])
+    assert cost * 100 == sum(hundredths * times for hundredths, times in parts)
+
+
+def test_a_horizon_costs_all_its_slots() -> None:
+    assert horizon_cost(1.0, DAY, slot=15 * MINUTE) == 96.0
+    assert horizon_cost(0.1, DAY + 1, slot=DAY) == 0.2
+
+
+def test_chains_pay_the_largest_each_and_add_up() -> None:
+    assert colluding_chains([FOUR_COMMUNITIES]) == 2.0
+    assert colluding_chains([[one] for one in FOUR_COMMUNITIES]) == 3.75
+    assert colluding_chains([]) == 0.0

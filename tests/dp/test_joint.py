@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from ppm.dp.joint import (
     all_shown,
-    is_nested,
     largest_nested_epsilon,
     value_kept,
     value_swapped,
     vector_kept,
     vector_swapped,
 )
+from ppm.dp.nested.joint import JointChain
 from ppm.dp.response import kept_probability
 
 KEEP_ALL = [
@@ -68,7 +68,7 @@ def test_the_largest_nested_epsilon_is_what_the_marginal_tells(
 @pytest.mark.parametrize(
     ("coarse_epsilon", "types", "nested"),
     [
-        pytest.param(2.0, 3, True, id="the same response"),
+        pytest.param(2.0, 3, False, id="the same response, which is no second one"),
         pytest.param(1.0, 3, True, id="the same group with less"),
         pytest.param(2.1, 3, False, id="the same group with more"),
         pytest.param(1.43, 2, True, id="two of three, just below"),
@@ -79,7 +79,31 @@ def test_the_largest_nested_epsilon_is_what_the_marginal_tells(
 def test_which_responses_nest_in_three_types_at_eps_2(
     coarse_epsilon: float, types: int, nested: bool
 ) -> None:
-    assert is_nested(2.0, 3, coarse_epsilon=coarse_epsilon, types=types) is nested
+    chain = JointChain((2.0,), types=((0, 1, 2),))
+    longer = chain.with_next(coarse_epsilon, tuple(range(types)))
+    assert (longer is not None) is nested
+    if longer is not None:
+        assert longer.epsilons == (2.0, coarse_epsilon)
+
+
+@pytest.mark.parametrize(("m", "types"), [(2, 1), (3, 2), (5, 2), (9, 4)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 3.3])
+def test_whatever_is_said_to_nest_can_be_built(epsilon: float, m: int, types: int) -> None:
+    """Floats around the limit: their rounding must not decide."""
+    chain = JointChain((epsilon,), types=(tuple(range(m)),))
+    limit = largest_nested_epsilon(epsilon, m, types=types)
+    wanted = tuple(range(types))
+    near = [limit + k * 2.0**-54 for k in range(-40, 41)]
+    found = [chain.with_next(one, wanted) is not None for one in near]
+    for one, is_nested in zip(near, found, strict=True):
+        if is_nested:
+            assert JointChain((epsilon, one), types=(chain.types[0], wanted)).certificate(1).holds
+        else:
+            with pytest.raises(ValueError, match="tells less already"):
+                JointChain((epsilon, one), types=(chain.types[0], wanted))
+    assert found == sorted(found, reverse=True)
+    assert found[0]
+    assert not found[-1]
 
 
 def test_a_huge_epsilon_does_not_overflow() -> None:

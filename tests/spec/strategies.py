@@ -108,11 +108,17 @@ def _laplaces(draw: st.DrawFn) -> Laplace:
     return draw(declared(Laplace, {"rule": st.just("laplace"), **keys}, {"where": predicates()}))
 
 
+_widths = st.integers(1, 19).map(float)
+"""Degrees of longitude that an area may span."""
+
+
 @st.composite
 def _geos(draw: st.DrawFn) -> Geo:
     south, latitude, north = sorted(draw(st.lists(latitudes, min_size=3, max_size=3, unique=True)))
     grid, radius = sorted(draw(st.tuples(distances, distances)))
-    west, longitude, east = sorted(draw(st.lists(longitudes, min_size=3, max_size=3, unique=True)))
+    west = draw(st.floats(-180, 160, allow_subnormal=False))
+    longitude, east = sorted(draw(st.lists(_widths, min_size=2, max_size=2, unique=True)))
+    longitude, east = west + longitude, west + east
     return draw(
         declared(
             Geo,

@@ -265,6 +265,14 @@ RULES = [
         id="an area without height",
     ),
     pytest.param(
+        in_rule(GEO, area=AREA | {"west": -20}),
+        [
+            f"{HERE}.area is 31 degrees wide; it must be at most 20, or metres on the map are not "
+            "those on the ground"
+        ],
+        id="an area too wide for a flat map",
+    ),
+    pytest.param(
         in_rule(GEO, area=AREA | {"west": 12}),
         [f"{HERE}.area.west is 12.0; it must be less than east, 11.0"],
         id="an area turned around",

@@ -1,0 +1,1 @@
+"""One mechanism a file: integer tables on 64-bit words, each with its certificate."""

@@ -1,0 +1,1 @@
+"""Releases for several communities, each derived from the next more precise one."""

@@ -12,11 +12,13 @@ from typing import Annotated
 
 import typer
 
+from ppm.cli.audit import audit
 from ppm.cli.check import check
 from ppm.cli.detect import detect
 from ppm.cli.explain import explain
 from ppm.cli.init import init
 from ppm.cli.schema import schema
+from ppm.cli.secret import secret
 from ppm.errors import PpmError
 
 # Commands import what they call when they are called: `ppm --help` loads no spec and no Spark.
@@ -40,7 +42,9 @@ app.command(epilog="Example: ppm init door")(init)
 app.command(epilog="Example: ppm check door")(check)
 app.command(epilog="Example: ppm explain policies/smart-door.yaml --community services")(explain)
 app.command(epilog="Example: ppm detect visitor --input rows.csv --subject flat --time ts")(detect)
+app.command(epilog="Example: ppm audit policies/smart-door.yaml --community services")(audit)
 app.command(epilog="Example: ppm schema --out schemas")(schema)
+app.add_typer(secret)
 
 
 def _print_version(is_wanted: bool) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ppm.dp.composition import colluding_independent, colluding_nested, colluding_response
 from ppm.dp.decoy import slots_of_event
-from ppm.dp.joint import is_nested
+from ppm.protect.nesting import nested_groups
 from ppm.protect.overlap import reached
 from ppm.protect.plan import Plan
-from ppm.protect.spending import Group, Spending, sees_every_row, spending_of
+from ppm.protect.spending import Spending, sees_every_row, spending_of
 from ppm.protect.terms import Terms
 
 
@@ -47,8 +48,13 @@ def colluding(plan: Plan, pattern: str) -> Together:
         spans = [plan.pattern(name).within for name in names]
         longest = max(span.microseconds for span in spans if span is not None)
         reach = slots_of_event(longest, plan.slot)
-    costs = [_of_chains(pattern, [spent[terms.community]], reach=reach) for terms in alone]
-    costs.append(_of_chains(pattern, [spent[terms.community] for terms in nested], reach=reach))
+    costs = [
+        _of_chains(pattern, [one], joint=[g.epsilon for g in one.groups_of(pattern)], reach=reach)
+        for one in (spent[terms.community] for terms in alone)
+    ]
+    chained = {terms.community: spent[terms.community] for terms in nested}
+    joint = _of_groups(plan, pattern, chained)
+    costs.append(_of_chains(pattern, [*chained.values()], joint=joint, reach=reach))
     return Together(math.fsum(costs), is_one_sided=bool(decoyed), raw=())
 
 
@@ -66,8 +72,7 @@ def sees_raw(plan: Plan, terms: Terms, pattern: str) -> bool:
     )
 
 
-def _of_chains(pattern: str, spent: list[Spending], *, reach: int) -> float:
-    groups = [group for s in spent for group in s.groups_of(pattern)]
+def _of_chains(pattern: str, spent: list[Spending], *, joint: Iterable[float], reach: int) -> float:
     decoys: dict[frozenset[str], list[float]] = {}
     for one in spent:
         if one.decoys and pattern in one.decoys.patterns:
@@ -76,7 +81,7 @@ def _of_chains(pattern: str, spent: list[Spending], *, reach: int) -> float:
     return math.fsum(
         [
             _of_bits(pattern, spent),
-            *(chain[0].epsilon for chain in _joint_chains(groups)),
+            *joint,
             *(reach * colluding_nested(epsilons) for epsilons in decoys.values()),
             colluding_independent(answers),
         ]
@@ -93,20 +98,12 @@ def _of_bits(pattern: str, spent: list[Spending]) -> float:
     return colluding_independent(one.bits_of(pattern) for one in spent)
 
 
-def _joint_chains(groups: list[Group]) -> list[list[Group]]:
-    """Joint groups in chains, each derived from the one before; a chain costs its first."""
-    chains: list[list[Group]] = []
-    for group in sorted(groups, key=lambda one: (-len(one.types), -one.epsilon)):
-        for chain in chains:
-            last = chain[-1]
-            if group.types <= last.types and is_nested(
-                last.epsilon,
-                len(last.types),
-                coarse_epsilon=group.epsilon,
-                types=len(group.types),
-            ):
-                chain.append(group)
-                break
-        else:
-            chains.append([group])
-    return chains
+def _of_groups(plan: Plan, pattern: str, spent: Mapping[str, Spending]) -> Iterator[float]:
+    """What each chain of joint groups costs: the first group that the pattern's rows may change."""
+    for chain in nested_groups(plan):
+        told = [
+            group.epsilon
+            for terms, group in chain.members
+            if terms.community in spent and group in spent[terms.community].groups_of(pattern)
+        ]
+        yield from told[:1]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from ppm.dp.composition import DAY, slots_cost, slots_in, slots_paid
+from ppm.dp.composition import DAY, slots_cost
 from ppm.dp.decoy import slots_of_event, slots_of_match
+from ppm.dp.filter import Filter
 from ppm.protect.collusion import Together, colluding
 from ppm.protect.overlap import groups
 from ppm.protect.plan import Plan
@@ -39,7 +40,7 @@ class Guarantee:
     horizon: float | None
     """What all that is released within a horizon tells at most, if the policy has one."""
     paid_slots: int | None
-    """How many slots of each horizon are released before the budget is spent."""
+    """How many slots are released before the budget is spent, and again after the horizon."""
     together: Together
 
     @property
@@ -62,12 +63,9 @@ def _guarantee(
     plan: Plan, terms: Terms, name: str, spending: Spending, related: Collection[str]
 ) -> Guarantee:
     one, cost, slot = terms.guarded[name], spending.of(name), plan.slot
-    paid = min(
-        (_paid_slots(terms.horizon, spending.of(other), slot) for other in related),
-        default=None,
-        key=lambda slots: -1 if slots is None else slots,
-    )
-    day = _slots_in_a_day(terms.horizon, paid, slot)
+    stop = _hard_stop(terms.horizon, [spending.of(other) for other in related], slot)
+    paid = None if stop is None else stop.paid
+    day = _slots_in_a_day(stop, slot)
     slots = slots_spanned(plan.pattern(name), slot)
     shared = None
     if one.mechanism == "decoy-windows":
@@ -106,17 +104,16 @@ def _stopped_together(
     return [other for other in terms.by(terms.guarded[name].mechanism) if other in linked]
 
 
-def _paid_slots(horizon: Horizon | None, cost: float, slot: int) -> int | None:
+def _hard_stop(horizon: Horizon | None, costs: list[float], slot: int) -> Filter | None:
+    """The filter that will be applied: of patterns that stop together, the first to stop."""
     if horizon is None:
         return None
-    most = slots_in(horizon.over.microseconds, slot)
-    return most if cost == 0 else min(most, slots_paid(horizon.epsilon, cost))
+    over = horizon.over.microseconds
+    stops = [Filter.of(epsilon=c, budget=horizon.epsilon, over=over, slot=slot) for c in costs]
+    return min(stops, default=None, key=lambda stop: stop.paid)
 
 
-def _slots_in_a_day(horizon: Horizon | None, paid: int | None, slot: int) -> int:
+def _slots_in_a_day(stop: Filter | None, slot: int) -> int:
     """The most slots that 24 hours touch, from a slot's border where slots divide the day."""
     slots = DAY // slot if DAY % slot == 0 else (DAY - 1) // slot + 2
-    if horizon is None or paid is None:
-        return slots
-    # A day touches one horizon more than it is long, if it starts inside one.
-    return min(slots, paid * (-(-DAY // horizon.over.microseconds) + 1))
+    return slots if stop is None else stop.open_within(slots)

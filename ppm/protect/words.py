@@ -16,6 +16,7 @@ from ppm.dp.columns import (
 )
 from ppm.errors import counted, listed
 from ppm.protect.guarantee import Guarantee
+from ppm.protect.mechanisms import grid_of
 from ppm.protect.plan import Plan
 from ppm.protect.spending import Spending, spending_of
 from ppm.protect.terms import ColumnTerm, Terms
@@ -130,8 +131,8 @@ def column_promise(term: ColumnTerm) -> str:
             text = f"{rule.column} moves to a grid of {rule.grid:g}, by at most "
             text += f"{snap_limit(rule.grid):g}. A rounding, not a guarantee."
         case Laplace():
-            width = rule.upper - rule.lower
-            spread = laplace_deviation(rule.epsilon, width, grid=width * 2**-20)
+            grid = grid_of(rule)
+            spread = laplace_deviation(rule.epsilon, grid.width, grid=grid.step)
             text = f"{rule.column}: epsilon = {number(rule.epsilon)} a row; noise of standard "
             text += f"deviation {number(spread)}, then clamped to {rule.lower:g} to {rule.upper:g}."
         case Category():

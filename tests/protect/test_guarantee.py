@@ -106,9 +106,9 @@ def test_joint_patterns_that_share_a_type_are_one_draw_with_the_smallest_epsilon
 @pytest.mark.parametrize(
     ("horizon", "slots", "horizon_cost", "day"),
     [
-        pytest.param("{over: 30 d, epsilon: 50", 50, 50.0, 96.0, id="spent within the horizon"),
-        pytest.param("{over: 30 d, epsilon: 20", 20, 20.0, 40.0, id="a day may touch two horizons"),
-        pytest.param("{over: 1 h, epsilon: 900", 4, 4.0, 96.0, id="more than there are slots"),
+        pytest.param("{over: 30 d, epsilon: 50", 50, 50.0, 50.0, id="spent within a day"),
+        pytest.param("{over: 30 d, epsilon: 20", 20, 20.0, 20.0, id="spent in less than a day"),
+        pytest.param("{over: 1 h, epsilon: 900", 5, 5.0, 96.0, id="more than there are slots"),
     ],
 )
 def test_a_horizon_stops_the_release(

@@ -1,0 +1,75 @@
+"""Which joint groups are derived from which: what is promised, built and audited follows this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ppm.dp.mechanisms.joint import MOST_BITS
+from ppm.dp.nested.joint import JointChain
+from ppm.protect.plan import Plan
+from ppm.protect.spending import Group, spending_of
+from ppm.protect.terms import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """Joint groups of different communities, each derived from the one before or equal to it."""
+
+    members: tuple[tuple[Terms, Group], ...]
+    chain: JointChain | None
+    """Their releases; None for a group of too many types, which has no mechanism."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The types of the first group, in the order of the bits of its vectors."""
+        return tuple(sorted(self.members[0][1].types))
+
+    def release_of(self, group: Group) -> int:
+        """The number of the release that a member is told."""
+        if self.chain is None:
+            return 0
+        told = [*zip(self.chain.epsilons, map(set, self.chain.types), strict=True)]
+        return told.index((group.epsilon, set(self._bits(group))))
+
+    def with_next(self, terms: Terms, group: Group) -> Nested | None:
+        """The chain with one more member, if its response can be derived from the last one."""
+        _, last = self.members[-1]
+        members = (*self.members, (terms, group))
+        if (group.types, group.epsilon) == (last.types, last.epsilon):
+            return Nested(members, self.chain)
+        if self.chain is None or not group.types <= last.types:
+            return None
+        longer = self.chain.with_next(group.epsilon, self._bits(group))
+        return None if longer is None else Nested(members, longer)
+
+    def _bits(self, group: Group) -> tuple[int, ...]:
+        return tuple(map(self.names.index, sorted(group.types)))
+
+
+def nested_terms(plan: Plan) -> list[Terms]:
+    """The communities whose less precise releases are derived from more precise ones."""
+    return [terms for terms in plan.terms.values() if terms.collusion == "nested"]
+
+
+@lru_cache(maxsize=256)
+def nested_groups(plan: Plan) -> tuple[Nested, ...]:
+    """The joint groups of all nested communities in chains; a chain costs its first group."""
+    told = [
+        (terms, group) for terms in nested_terms(plan) for group in spending_of(plan, terms).groups
+    ]
+    chains: list[Nested] = []
+    for terms, group in sorted(told, key=lambda one: (-len(one[1].types), -one[1].epsilon)):
+        for place, chain in enumerate(chains):
+            longer = chain.with_next(terms, group)
+            if longer is not None:
+                chains[place] = longer
+                break
+        else:
+            chains.append(Nested(((terms, group),), _first(group)))
+    return tuple(chains)
+
+
+def _first(group: Group) -> JointChain | None:
+    size = len(group.types)
+    return None if size > MOST_BITS else JointChain((group.epsilon,), types=(tuple(range(size)),))

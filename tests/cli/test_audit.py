@@ -152,7 +152,7 @@ class TestFaults:
             project / POLICY,
             "      - {rule: drop, column: watts}\n",
             "      - {rule: geo, latitude: lat, longitude: lon, level: 1, radius: 9 m, grid: 1 m,\n"
-            "         area: {south: -80, west: -180, north: 80, east: 180}, epoch: 1 d,\n"
+            "         area: {south: -80, west: -9, north: 80, east: 9}, epoch: 1 d,\n"
             "         missing: [0, 0]}\n",
         )
         run = ppm("audit", project / POLICY, *FEW)

@@ -170,7 +170,7 @@ class TestColumns:
         assert answer.mechanism == "answers, existence"
 
     def test_what_cannot_be_built_is_a_fault_with_its_line(self, tmp_path: Path) -> None:
-        world = self.GEO.replace("south: 59.8, west: 10.6", "south: -80, west: -180")
+        world = self.GEO.replace("south: 59.8, west: 10.6", "south: -80, west: 0")
         world = world.replace("grid: 20 m", "grid: 1 m")
         with pytest.raises(SpecError, match=r"policies/town\.yaml:\d+: .* cannot be built: there"):
             told(tmp_path, in_friends("columns:", world))

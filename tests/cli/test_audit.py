@@ -165,15 +165,11 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
+            # How policies are found is tested with `ppm explain`.
             pytest.param(
                 ["smart-dor"],
                 "smart-dor is not a policy of policies; did you mean smart-door?",
                 id="a name that is not known",
-            ),
-            pytest.param(
-                ["policies/a.yaml"],
-                "there is no file policies/a.yaml; name a policy, or its file in policies/",
-                id="a file that is not there",
             ),
             pytest.param(
                 ["smart-door", "--community", "service"],

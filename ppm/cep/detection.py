@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -80,7 +80,7 @@ class Detection:
             **digests,
             "the order of patterns": ",".join(one.pattern.name for one in self.watched.patterns),
             "the set of columns": str([(one.name, str(one.type)) for one in self.rows]),
-            "what tells rows apart": str((self.layout, self.told_apart_by)),
+            "what tells rows apart": json.dumps([*astuple(self.layout), *self.told_apart_by]),
             "the number of shards": str(self.shards),
             "ignore_duplicates": str(self.duplicates_within),
         }

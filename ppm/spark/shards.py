@@ -140,11 +140,10 @@ def _use_rocksdb(session: SparkSession) -> None:
         raise BindingError(f"{_PROVIDER} is {name}; set it to {_ROCKSDB}, which timers need")
 
 
-def to_blob(table: pa.Table, *, compression: str | None = None) -> bytes:
-    """A table as Arrow IPC; Spark compresses what it shuffles, and state is worth doing it here."""
+def to_blob(table: pa.Table) -> bytes:
+    """A table as Arrow IPC, not compressed: Spark does that to all that it shuffles."""
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression=compression)
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+    with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
 

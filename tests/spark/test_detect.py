@@ -17,6 +17,7 @@ from tests.spark.town_events import (
     SCHEMA,
     START,
     abc,
+    certain,
     run_to_the_end,
     stream_of,
     told,
@@ -37,10 +38,6 @@ def found_in(rows: DataFrame, **settings: Any) -> DataFrame:
     """Two patterns, one of which needs time to pass."""
     measures = {"rise": MEASURES, "quiet": {"rise": "last(b.price) - 0"}}
     return ppm.detect(rows, [RISE, QUIET], measures=measures, **{**ROLES, **settings})
-
-
-def certain_by(frame: DataFrame, moment: datetime) -> DataFrame:
-    return frame.where(frame.at < moment)
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +72,7 @@ def test_any_cut_and_number_of_shards_and_partitions_tells_what_a_batch_tells(
     spark: SparkSession, town: Path, tmp_path: Path
 ) -> None:
     whole = found_in(spark.read.schema(SCHEMA).parquet(str(town)).repartition(5), shards=3)
-    watermark = max(row[1] for row in town_rows()) - timedelta(minutes=2)
-    # Spark's watermark counts milliseconds.
-    watermark = watermark.replace(microsecond=watermark.microsecond // 1000 * 1000)
-    expected = told(certain_by(whole, watermark))
+    expected = told(certain(whole, town_rows()))
     assert len({line.split('"pattern":"')[1].split('"')[0] for line in expected}) == 2
     for files_at_once, shards, partitions in ((1, 3, 2), (3, 7, 3)):
         folder = tmp_path / f"{files_at_once}"
@@ -113,9 +107,7 @@ def test_a_stream_that_was_stopped_goes_on_and_another_query_is_refused(
 
     run_to_the_end(found_in(stream_of(spark, source), lateness=LATENESS), tmp_path)
     whole = found_in(spark.createDataFrame(rows, SCHEMA))
-    watermark = max(row[1] for row in rows) - timedelta(minutes=2)
-    watermark = watermark.replace(microsecond=watermark.microsecond // 1000 * 1000)
-    assert told_in(spark, tmp_path) == told(certain_by(whole, watermark))
+    assert told_in(spark, tmp_path) == told(certain(whole, rows))
 
 
 def test_equal_rows_odd_names_and_rows_as_late_as_allowed(

@@ -52,6 +52,14 @@ def write_files(spark: SparkSession, folder: Path, rows: Sequence[Row], files: i
         frame.coalesce(1).write.mode("append").parquet(str(folder))
 
 
+def certain(found: DataFrame, rows: Sequence[Row]) -> DataFrame:
+    """What a stream of these rows has told in the end: all that was certain by its watermark."""
+    newest = max(row[1] for row in rows) - timedelta(minutes=2)
+    # Spark's watermark counts milliseconds.
+    watermark = newest.replace(microsecond=newest.microsecond // 1000 * 1000)
+    return found.where(found.at < watermark)
+
+
 def stream_of(spark: SparkSession, folder: Path, *, files_at_once: int = 1) -> DataFrame:
     """The files of a folder as a stream."""
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files_at_once)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ppm.protect.check import check_project as check
     from ppm.protect.explain import explain
     from ppm.spark.detect import detect
+    from ppm.spark.guard import Guard, load
     from ppm.spec.build import all_of, any_of, gap, pattern, stage, steps
     from ppm.spec.consumer import Consumer
     from ppm.spec.pattern import Pattern
@@ -32,6 +33,7 @@ __all__ = [
     "BudgetError",
     "CheckpointError",
     "Consumer",
+    "Guard",
     "InternalError",
     "Pattern",
     "Policy",
@@ -44,6 +46,7 @@ __all__ = [
     "detect",
     "explain",
     "gap",
+    "load",
     "pattern",
     "stage",
     "steps",
@@ -52,6 +55,7 @@ __all__ = [
 
 _HOMES = {
     "Consumer": "ppm.spec.consumer:Consumer",
+    "Guard": "ppm.spark.guard:Guard",
     "Pattern": "ppm.spec.pattern:Pattern",
     "Policy": "ppm.spec.policy:Policy",
     "all_of": "ppm.spec.build:all_of",
@@ -60,6 +64,7 @@ _HOMES = {
     "detect": "ppm.spark.detect:detect",
     "explain": "ppm.protect.explain:explain",
     "gap": "ppm.spec.build:gap",
+    "load": "ppm.spark.guard:load",
     "pattern": "ppm.spec.build:pattern",
     "stage": "ppm.spec.build:stage",
     "steps": "ppm.spec.build:steps",

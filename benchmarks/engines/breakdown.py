@@ -24,6 +24,7 @@ from engines.data import LATENESS_MS
 from engines.spark import read, run
 from ppm.cep import detection, report
 from ppm.cep.columnar import advance
+from ppm.cep.step import Step, Turn
 from ppm.spark import shards
 
 _INSIDE: dict[str, tuple[Any, str]] = {
@@ -64,20 +65,20 @@ class _Call:
 
 
 @dataclass(frozen=True)
-class _Nothing:
+class _Nothing(Step):
     """Takes rows, keeps nothing, releases nothing."""
 
-    def __call__(self, _state: bytes | None, _rows: pa.Table, _watermark: int) -> shards.Turn:
-        return shards.Turn(None)
+    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:  # noqa: ARG002
+        return Turn(None)
 
 
 @dataclass(frozen=True)
-class _Silent:
+class _Silent(Step):
     """A step that does its work, and releases nothing."""
 
     step: Any
 
-    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> shards.Turn:
+    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
         return replace(self.step(state, rows, watermark), released=None)
 
 
@@ -104,9 +105,9 @@ def inside_step(
 ) -> dict[str, Spent]:
     """The seconds of one shard's steps by what they do; here in the driver, batch by batch."""
     call, clock = _call_of(spark, folder, labels, stream=False), _Clock()
-    shard = F.pmod(F.xxhash64("subject"), F.lit(call.options["shards"]))
+    shard = F.pmod(F.xxhash64("subject"), F.lit(call.options["shards"].number))
     rows = call.rows.where(shard == 0).orderBy("id").toArrow()
-    rows = rows.cast(call.step.detection.rows)
+    rows = rows.cast(call.step.rows)
     times = rows["ts"].cast(pa.int64()).to_numpy()
     borders = np.linspace(0, rows.num_rows, batches + 1).astype(int)
     call.step(None, rows.slice(0, 1_000), int(times.max()))  # loads the kernels

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -24,24 +24,15 @@ from ppm.cep.columnar.tables import FOREVER, Compiled
 from ppm.cep.columnar.watch import CONTENT, Watched
 from ppm.cep.measure import Measure
 from ppm.cep.report import Report
+from ppm.cep.step import Step, Turn
 from ppm.errors import BindingError, counted, listed
 from ppm.spec.write import to_yaml
 
 OnNull = Literal["refuse", "drop"]
 
 
-@dataclass(frozen=True, slots=True)
-class Detected:
-    """What a step gives back; rows are left out of `repr`."""
-
-    state: bytes | None = field(repr=False)
-    released: pa.Table = field(repr=False)
-    wake_at: int | None
-    """When time alone can lead to something."""
-
-
 @dataclass(frozen=True)
-class Detection:
+class Detection(Step):
     """What is looked for, in which columns, and what is told of it; can be sent to a worker."""
 
     watched: Watched
@@ -85,7 +76,10 @@ class Detection:
             "ignore_duplicates": str(self.duplicates_within),
         }
 
-    def step(self, state: bytes | None, rows: pa.Table, watermark: int) -> Detected:
+    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
+        return self.step(state, rows, watermark)
+
+    def step(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
         """Take rows in, and tell all that is certain.
 
         The watermark, in microseconds, was reached before these rows came; at the end of time,
@@ -109,9 +103,9 @@ class Detection:
         )
         released = self._released(progress, whole.filter(is_late), nulls)
         if is_end:
-            return Detected(None, released, None)
+            return Turn(None, released, None)
         after = progress.state
-        return Detected(
+        return Turn(
             to_bytes(after, self.owner),
             released,
             None if after.is_idle or after.watermark is None else after.watermark + 1,

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Integral
 from typing import Literal, NoReturn
 
@@ -82,6 +83,11 @@ class Source:
     def is_evaluation(self) -> bool:
         """Whether a seed stands in for the secret, so that nothing is private."""
         return self.mode == "evaluation"
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells secrets apart, and nothing else of them: a checkpoint knows its own by it."""
+        return self._secret.derive(b"fingerprint")[:8].hex()
 
     def tags(self, subjects: Iterable[str | int]) -> Tags:
         """The keyed hashes of subjects; each subject need be given only once."""
@@ -193,6 +199,14 @@ def open_source(mode: Mode, *, secret: SecretRef | None = None, seed: int | None
             "no secret was given, and there is no default; make one with: ppm secret new FILE"
         )
     return Source(secret.resolve(), mode="production")
+
+
+@lru_cache(maxsize=16)
+def source_of(noise: SecretRef | Seed) -> Source:
+    """The source behind a reference, read once in each process that needs it."""
+    if isinstance(noise, Seed):
+        return open_source("evaluation", seed=noise.number)
+    return open_source("production", secret=noise)
 
 
 def _unsigned(numbers: Values) -> npt.NDArray[np.uint64]:

@@ -14,7 +14,7 @@ from ppm.dp.nested.decoy import DecoyChain
 from ppm.dp.nested.joint import JointChain
 from ppm.dp.nested.response import ResponseChain
 from ppm.errors import Fault, SpecError, listed
-from ppm.protect.nesting import Nested, nested_groups, nested_terms
+from ppm.protect.nesting import Nested, groups_in_chains, nested_terms, sharing_terms
 from ppm.protect.plan import Plan
 from ppm.protect.release import Draw, Release
 from ppm.protect.spending import spending_of
@@ -95,14 +95,25 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain that some communities share, not yet built."""
+    """Releases of one thing to some communities, each derived from the one before; not yet built.
+
+    A community that shares with nobody has a chain of one release.
+    """
 
     mechanism: str
+    names: tuple[str, ...]
+    """What is drawn: event types in the order of their bits, or patterns behind decoys."""
+    epsilons: tuple[float, ...]
     members: tuple[Member, ...]
     build: Callable[[], Bits | Withheld]
     worlds: tuple[tuple[int, ...], tuple[int, ...]]
     place: Path
     """Where the policy asks for it."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether something is derived at all."""
+        return len(self.epsilons) > 1
 
     @property
     def together(self) -> Release:
@@ -122,7 +133,7 @@ def chains_of(plan: Plan) -> tuple[Release, ...]:
     """
     releases: list[Release] = []
     faults: list[Fault] = []
-    for chain in _chains(plan):
+    for chain in _shared(plan):
         try:
             releases.append(chain.together)
         except ValueError as error:
@@ -134,44 +145,54 @@ def chains_of(plan: Plan) -> tuple[Release, ...]:
 
 def draw_in_chain(plan: Plan, terms: Terms, mechanism: str, of: Set[str]) -> Draw | None:
     """What the chain of a type, group or set of patterns tells one community, if it is in one."""
-    for chain in _chains(plan):
+    for chain in _shared(plan):
         for one in chain.members:
             if (one.terms, chain.mechanism, one.of) == (terms, mechanism, of):
                 return Draw(OneOf(chain.build(), one.number), chain.worlds)
     return None
 
 
-def _chains(plan: Plan) -> Iterator[Chain]:
-    yield from _of_types(plan)
-    yield from _of_groups(plan)
-    yield from _of_decoys(plan)
+def chains_of_bits(plan: Plan) -> Iterator[Chain]:
+    """Everything that is drawn of existence bits, for all communities of a plan."""
+    for sharing in sharing_terms(plan):
+        yield from _of_types(plan, sharing)
+        yield from _of_groups(plan, sharing)
 
 
-def _of_types(plan: Plan) -> Iterator[Chain]:
+def _shared(plan: Plan) -> Iterator[Chain]:
+    nested = nested_terms(plan)
+    every = (*_of_types(plan, nested), *_of_groups(plan, nested), *_of_decoys(plan, nested))
+    yield from (chain for chain in every if chain.is_shared)
+
+
+def _of_types(plan: Plan, sharing: tuple[Terms, ...]) -> Iterator[Chain]:
     told: dict[frozenset[str], list[tuple[Terms, float]]] = {}
-    for terms in nested_terms(plan):
+    for terms in sharing:
         for name, share in sorted(spending_of(plan, terms).shares.items()):
             told.setdefault(frozenset({name}), []).append((terms, share))
     for types, shares in told.items():
         members, epsilons = _numbered(types, shares)
-        if len(epsilons) > 1:
-            yield Chain(
-                "response",
-                members,
-                partial(_bits, epsilons),
-                ((0,), (1,)),
-                _place(plan, members[-1].terms, "response", types),
-            )
+        yield Chain(
+            "response",
+            tuple(types),
+            epsilons,
+            members,
+            partial(_bits, epsilons),
+            ((0,), (1,)),
+            _place(plan, members[-1].terms, "response", types),
+        )
 
 
-def _of_groups(plan: Plan) -> Iterator[Chain]:
-    for nested in nested_groups(plan):
+def _of_groups(plan: Plan, sharing: tuple[Terms, ...]) -> Iterator[Chain]:
+    for nested in groups_in_chains(plan, sharing):
         chain = nested.chain
-        if chain is not None and len(chain.epsilons) > 1:
+        if chain is not None:
             members = _of_nested(nested)
             last = members[-1]
             yield Chain(
                 "joint-response",
+                nested.names,
+                chain.epsilons,
                 members,
                 partial(Bits, chain),
                 ((0,), ((1 << len(nested.names)) - 1,)),
@@ -186,22 +207,23 @@ def _of_nested(nested: Nested) -> tuple[Member, ...]:
     )
 
 
-def _of_decoys(plan: Plan) -> Iterator[Chain]:
+def _of_decoys(plan: Plan, sharing: tuple[Terms, ...]) -> Iterator[Chain]:
     told: dict[frozenset[str], list[tuple[Terms, float]]] = {}
-    for terms in nested_terms(plan):
+    for terms in sharing:
         decoys = spending_of(plan, terms).decoys
         if decoys is not None:
             told.setdefault(decoys.patterns, []).append((terms, decoys.epsilon))
     for patterns, shares in told.items():
         members, epsilons = _numbered(patterns, shares)
-        if len(epsilons) > 1:
-            yield Chain(
-                "decoy-windows",
-                members,
-                partial(_withheld, epsilons),
-                ((1,), (0,)),
-                members[-1].terms.guarded[min(patterns)].place,
-            )
+        yield Chain(
+            "decoy-windows",
+            tuple(sorted(patterns)),
+            epsilons,
+            members,
+            partial(_withheld, epsilons),
+            ((1,), (0,)),
+            members[-1].terms.guarded[min(patterns)].place,
+        )
 
 
 def _bits(epsilons: tuple[float, ...]) -> Bits:

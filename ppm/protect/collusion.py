@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ppm.dp.composition import colluding_independent, colluding_nested, colluding_response
 from ppm.dp.decoy import slots_of_event
-from ppm.protect.nesting import nested_groups
+from ppm.protect.nesting import groups_in_chains, nested_terms
 from ppm.protect.overlap import reached
 from ppm.protect.plan import Plan
 from ppm.protect.spending import Spending, sees_every_row, spending_of
@@ -100,7 +100,7 @@ def _of_bits(pattern: str, spent: list[Spending]) -> float:
 
 def _of_groups(plan: Plan, pattern: str, spent: Mapping[str, Spending]) -> Iterator[float]:
     """What each chain of joint groups costs: the first group that the pattern's rows may change."""
-    for chain in nested_groups(plan):
+    for chain in groups_in_chains(plan, nested_terms(plan)):
         told = [
             group.epsilon
             for terms, group in chain.members

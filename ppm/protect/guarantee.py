@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ppm.dp.composition import DAY, slots_cost
 from ppm.dp.decoy import slots_of_event, slots_of_match
 from ppm.dp.filter import Filter
 from ppm.protect.collusion import Together, colluding
-from ppm.protect.overlap import groups
+from ppm.protect.horizon import hard_stop, related_patterns, stopped_together
 from ppm.protect.plan import Plan
 from ppm.protect.spending import Spending, slots_spanned, spending_of
 from ppm.protect.terms import Terms
-from ppm.spec.policy import Horizon
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,9 @@ class Guarantee:
 def guarantees(plan: Plan, terms: Terms) -> tuple[Guarantee, ...]:
     """The guarantee for every pattern that a community is kept from."""
     spending = spending_of(plan, terms)
-    related = {name: group for group in groups(plan, terms) for name in group}
+    related = related_patterns(plan, terms)
     return tuple(
-        _guarantee(plan, terms, name, spending, _stopped_together(terms, spending, name, related))
+        _guarantee(plan, terms, name, spending, stopped_together(terms, spending, name, related))
         for name in terms.guarded
     )
 
@@ -63,7 +62,7 @@ def _guarantee(
     plan: Plan, terms: Terms, name: str, spending: Spending, related: Collection[str]
 ) -> Guarantee:
     one, cost, slot = terms.guarded[name], spending.of(name), plan.slot
-    stop = _hard_stop(terms.horizon, [spending.of(other) for other in related], slot)
+    stop = hard_stop(plan, terms, name)
     paid = None if stop is None else stop.paid
     day = _slots_in_a_day(stop, slot)
     slots = slots_spanned(plan.pattern(name), slot)
@@ -93,24 +92,6 @@ def _guarantee(
         paid_slots=paid,
         together=colluding(plan, name),
     )
-
-
-def _stopped_together(
-    terms: Terms, spending: Spending, name: str, related: Mapping[str, frozenset[str]]
-) -> list[str]:
-    """The patterns of one mechanism that share rows or answers: what stops one stops the others."""
-    answers = [answer.patterns for answer in spending.answers if name in answer.patterns]
-    linked = related[name].union(*answers)
-    return [other for other in terms.by(terms.guarded[name].mechanism) if other in linked]
-
-
-def _hard_stop(horizon: Horizon | None, costs: list[float], slot: int) -> Filter | None:
-    """The filter that will be applied: of patterns that stop together, the first to stop."""
-    if horizon is None:
-        return None
-    over = horizon.over.microseconds
-    stops = [Filter.of(epsilon=c, budget=horizon.epsilon, over=over, slot=slot) for c in costs]
-    return min(stops, default=None, key=lambda stop: stop.paid)
 
 
 def _slots_in_a_day(stop: Filter | None, slot: int) -> int:

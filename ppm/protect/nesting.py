@@ -47,17 +47,21 @@ class Nested:
         return tuple(map(self.names.index, sorted(group.types)))
 
 
-def nested_terms(plan: Plan) -> list[Terms]:
+def nested_terms(plan: Plan) -> tuple[Terms, ...]:
     """The communities whose less precise releases are derived from more precise ones."""
-    return [terms for terms in plan.terms.values() if terms.collusion == "nested"]
+    return tuple(terms for terms in plan.terms.values() if terms.collusion == "nested")
+
+
+def sharing_terms(plan: Plan) -> tuple[tuple[Terms, ...], ...]:
+    """Who shares chains with whom: all nested communities, and each independent one with nobody."""
+    alone = [(terms,) for terms in plan.terms.values() if terms.collusion == "independent"]
+    return tuple(each for each in (nested_terms(plan), *alone) if each)
 
 
 @lru_cache(maxsize=256)
-def nested_groups(plan: Plan) -> tuple[Nested, ...]:
-    """The joint groups of all nested communities in chains; a chain costs its first group."""
-    told = [
-        (terms, group) for terms in nested_terms(plan) for group in spending_of(plan, terms).groups
-    ]
+def groups_in_chains(plan: Plan, sharing: tuple[Terms, ...]) -> tuple[Nested, ...]:
+    """The joint groups of communities that share, in chains; a chain costs its first group."""
+    told = [(terms, group) for terms in sharing for group in spending_of(plan, terms).groups]
     chains: list[Nested] = []
     for terms, group in sorted(told, key=lambda one: (-len(one[1].types), -one[1].epsilon)):
         for place, chain in enumerate(chains):

@@ -9,7 +9,7 @@ from ppm.errors import BindingError, Fault, listed
 from ppm.protect.plan import Plan
 from ppm.protect.terms import Terms
 from ppm.spec.expression.functions import Kind
-from ppm.spec.expression.kinds import ExpressionError
+from ppm.spec.expression.kinds import ColumnType, ExpressionError
 from ppm.spec.expression.lower import lower
 from ppm.spec.expression.nodes import Literal, Logic, Node, Not, columns_of
 from ppm.spec.load import Declared
@@ -47,9 +47,10 @@ def _faults_of_one(
     event = home.spec.events[name]
     values = event.stand_in or {}
     place = ("events", name, "stand_in")
-    misfits = _misfits(values, stream)
-    if misfits:
-        yield home.fault(place, f"has values that do not fit the declared {listed(misfits)}")
+    own = {name: one for name, one in values.items() if name not in (stream.time, stream.subject)}
+    unfit = misfits(own, stream.types or {})
+    if unfit:
+        yield home.fault(place, f"has values that do not fit the declared {listed(unfit)}")
         return
     varying = sorted(event.where.columns & {stream.time, stream.subject})
     if varying:
@@ -65,17 +66,15 @@ def _faults_of_one(
             yield home.fault(place, f"satisfies {other} as well ({one.where}); choose other values")
 
 
-def _misfits(values: Mapping[str, object], stream: Stream) -> list[str]:
-    """The columns whose declared type a stand-in's value is not of."""
+def misfits(values: Mapping[str, object], types: Mapping[str, ColumnType]) -> list[str]:
+    """The columns whose type a stand-in's value is not of."""
     kinds = {bool: Kind.BOOLEAN, int: Kind.INTEGER, float: Kind.NUMBER, str: Kind.TEXT}
     return [
         column
         for column, value in values.items()
-        if column not in (stream.time, stream.subject)
-        and stream.types is not None
-        and column in stream.types
-        and stream.types[column].kind is not kinds[type(value)]
-        and (stream.types[column].kind, type(value)) != (Kind.NUMBER, int)
+        if column in types
+        and types[column].kind is not kinds[type(value)]
+        and (types[column].kind, type(value)) != (Kind.NUMBER, int)
     ]
 
 

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-from pyspark.errors import PySparkTypeError
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from ppm.cep.columnar.columns import Layout
 from ppm.cep.columnar.engine import MOST_MATCHES, MOST_RUNS
 from ppm.cep.columnar.tables import Compiled, compile_pattern
-from ppm.cep.columnar.watch import BITS_IN_A_COLUMN, CONTENT, TWIN, Watched, watch
+from ppm.cep.columnar.watch import CONTENT, TWIN, Watched, watch
 from ppm.cep.detection import Detection, OnNull
 from ppm.cep.measure import Measure, measure
 from ppm.cep.report import COUNTS, LOSSES, MATCH
 from ppm.cep.support import refuse_unsupported
-from ppm.errors import BindingError, did_you_mean
-from ppm.spark.predicate import column_type, to_column
-from ppm.spark.shards import Turn, quoted, run_in_shards, with_watermark
+from ppm.errors import BindingError
+from ppm.spark.binding import (
+    arrow_schema,
+    bit_words,
+    column_names,
+    need_columns,
+    never,
+    refuse_types,
+)
+from ppm.spark.predicate import column_type
+from ppm.spark.shards import Shards, quoted, run_in_shards, with_watermark
 from ppm.spec.expression.kinds import ColumnType
 from ppm.spec.expression.lower import bind
 from ppm.spec.load import parse
@@ -85,11 +90,11 @@ def detect(
     """
     if on_null not in ("refuse", "drop"):
         raise BindingError(f"on_null is {on_null}; it must be refuse or drop")
-    names = _names(rows)
+    names = column_names(rows)
     asked = tuple(dict.fromkeys(columns))
     roles = [("subject", subject), ("time", time), ("event_id", event_id)]
-    _need(names, [*roles, *(("columns", name) for name in asked)])
-    _refuse_types(rows.schema, subject=subject, time=time, event_id=event_id)
+    need_columns(names, [*roles, *(("columns", name) for name in asked)])
+    refuse_types(rows.schema, subject=subject, time=time, event_id=event_id)
     compiled = _compiled(
         _patterns(patterns), rows.schema, zones=zones or {}, timezone=timezone, timed_out=timed_out
     )
@@ -107,7 +112,7 @@ def detect(
     detection = Detection(
         watched,
         layout,
-        _arrow_schema(wanted),
+        arrow_schema(wanted),
         told_apart_by=_types_of(rows) if CONTENT in (layout.order, layout.twin) else (),
         columns=asked,
         measures=values,
@@ -120,11 +125,8 @@ def detect(
     )
     found = run_in_shards(
         wanted,
-        _Step(detection),
-        subject=subject,
-        time=time,
-        lateness=delay,
-        shards=shards,
+        detection,
+        shards=Shards(subject, time, delay, shards),
         output=from_arrow_schema(detection.report.schema),
     )
     return _counted(found, metrics).where(F.col("kind") != LOSSES).drop(*COUNTS)
@@ -149,69 +151,8 @@ def _counted(found: DataFrame, name: str | Observation) -> DataFrame:
     return found.observe(name, matches, *losses)
 
 
-@dataclass(frozen=True)
-class _Step:
-    """The step of a detection as the packed-shard operator calls it."""
-
-    detection: Detection
-
-    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
-        done = self.detection.step(state, rows, watermark)
-        return Turn(done.state, done.released, done.wake_at)
-
-
-def _names(rows: DataFrame) -> list[str]:
-    """The columns of a DataFrame; Spark takes names that differ in case for one."""
-    plain = [name.casefold() for name in rows.columns]
-    for name in rows.columns:
-        if plain.count(name.casefold()) > 1:
-            raise BindingError(f"the column {name} is there twice; rename one of them")
-        if name.casefold().startswith("__ppm_"):
-            raise BindingError(f"the column {name} has a name that ppm needs; rename it")
-    return rows.columns
-
-
 def _types_of(rows: DataFrame) -> tuple[str, ...]:
     return tuple(f"{one.name} {one.dataType.simpleString()}" for one in rows.schema)
-
-
-def _arrow_schema(rows: DataFrame) -> pa.Schema:
-    """Names and types alone: comments and watermarks may change while a stream goes on."""
-    try:
-        schema = to_arrow_schema(rows.schema, timezone="UTC")
-    except PySparkTypeError:
-        raise BindingError(
-            "a column that was asked for has a type that Arrow does not know; cast it, or leave "
-            "it out"
-        ) from None
-    return pa.schema([pa.field(one.name, one.type, one.nullable) for one in schema])
-
-
-def _need(names: list[str], roles: Iterable[tuple[str, str | None]]) -> None:
-    faults = [
-        f"{role} is {name}, which the DataFrame does not have{did_you_mean(name, names)}"
-        for role, name in roles
-        if name is not None and name not in names
-    ]
-    if faults:
-        raise BindingError("\n".join(faults))
-
-
-def _refuse_types(schema: T.StructType, *, subject: str, time: str, event_id: str | None) -> None:
-    faults = [
-        f"{role} is {name}, which is {schema[name].dataType.simpleString()}; text or a whole "
-        "number is needed: cast it to string"
-        for role, name in (("subject", subject), ("event_id", event_id))
-        if name is not None
-        and column_type(schema[name].dataType) not in (ColumnType.STRING, ColumnType.INTEGER)
-    ]
-    if column_type(schema[time].dataType) is not ColumnType.TIMESTAMP:
-        found = schema[time].dataType.simpleString()
-        faults.append(f"time is {time}, which is {found}; cast it to timestamp")
-    if len({subject, time, event_id}) < 3:
-        faults.append("subject, time and event_id must be different columns")
-    if faults:
-        raise BindingError("\n".join(faults))
 
 
 def _patterns(given: Pattern | str | Path | Iterable[Pattern | str | Path]) -> list[Pattern]:
@@ -335,7 +276,14 @@ def _wanted(rows: DataFrame, watched: Watched, layout: Layout, asked: Iterable[s
     """The rows and columns that patterns need, with their bits; others never leave the JVM."""
     kept = [layout.subject, layout.time, layout.order, *watched.columns, *asked]
     own = [name for name in dict.fromkeys(kept) if name != CONTENT]
-    hidden = dict(zip(watched.bit_columns, _bits(watched, rows.schema), strict=True))
+    first = watched.patterns[0]
+    hidden = dict(
+        zip(
+            watched.bit_columns,
+            bit_words(watched.predicates, rows.schema, zones=first.zones, timezone=first.timezone),
+            strict=True,
+        )
+    )
     if CONTENT in (layout.order, layout.twin):
         hidden[CONTENT] = _content(rows)
     if layout.twin == TWIN:
@@ -349,21 +297,7 @@ def _wanted(rows: DataFrame, watched: Watched, layout: Layout, asked: Iterable[s
     is_wanted = F.col(quoted(layout.subject)).isNull() | F.col(quoted(layout.time)).isNull()
     for name in watched.bit_columns:
         is_wanted |= F.col(name) != 0
-    # Never true. A filter that names the time stays above the watermark, so that all rows move it;
-    # "is null" alone does not name it, because Spark drops that where no null can be.
-    is_wanted |= F.col(quoted(layout.time)) < F.expr("timestamp_micros(-4611686018427387904L)")
-    return selected.where(is_wanted)
-
-
-def _bits(watched: Watched, schema: T.StructType) -> list[SparkColumn]:
-    first = watched.patterns[0]
-    words = [F.lit(0).cast("long") for _ in watched.bit_columns]
-    for place, predicate in enumerate(watched.predicates):
-        bit = F.lit(1 << place % BITS_IN_A_COLUMN).cast("long")
-        is_met = to_column(predicate, schema, zones=first.zones, timezone=first.timezone)
-        word = place // BITS_IN_A_COLUMN
-        words[word] = words[word].bitwiseOR(F.when(is_met, bit).otherwise(F.lit(0).cast("long")))
-    return words
+    return selected.where(is_wanted | never(layout.time))
 
 
 def _content(rows: DataFrame) -> SparkColumn:

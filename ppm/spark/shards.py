@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from ppm.cep.step import Step
 from ppm.errors import BindingError, InternalError, PpmError
 from ppm.spec.values import Duration
 
@@ -42,55 +44,60 @@ _BYTES_AT_ONCE = 64 << 20
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What one call of a step gives back; rows are left out of `repr`."""
+@dataclass(frozen=True)
+class Shards:
+    """How rows are spread over shards: all rows of a subject go to one.
 
-    state: bytes | None = field(repr=False)
-    """What the next call of this shard needs; None for nothing."""
-    released: pa.Table | None = field(default=None, repr=False)
-    """Rows of the output schema."""
-    wake_at: int | None = None
-    """When the step wants to be called without new rows: once the watermark, in microseconds, has
-    passed this."""
+    The number of shards is part of a checkpoint: a stream keeps the one that it started with.
+    """
 
+    subject: str
+    time: str
+    lateness: Duration
+    number: int
 
-class Step(Protocol):
-    """One pure function on the columns of a shard. It is pickled, so it holds no secret."""
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= 32_767:
+            raise BindingError(f"shards is {self.number}; it must be from 1 to 32767")
 
-    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
-        """Take new rows in; `watermark` is in microseconds, and no row is dropped before this."""
-        ...
+    def packed(self, rows: DataFrame, step: Step | None = None) -> DataFrame:
+        """Rows as few large binaries, with the number of their shard; a step may gather them."""
+        shard = F.pmod(F.xxhash64(F.col(quoted(self.subject))), F.lit(self.number)).cast("int")
+        schema = to_arrow_schema(rows.schema, timezone="UTC")
+        # Spark's mapInArrow reads dots and backticks in names.
+        plain = rows.withColumn(_SHARD, shard).toDF(
+            *(f"c{at}" for at in range(len(rows.columns))), _SHARD
+        )
+        return plain.mapInArrow(_Packing(schema, step), _PACKED)
 
 
 def run_in_shards(
     rows: DataFrame,
     step: Step,
     *,
-    subject: str,
-    time: str,
-    lateness: Duration,
-    shards: int,
+    shards: Shards,
     output: T.StructType,
+    seeds: DataFrame | None = None,
+    end: DataFrame | None = None,
 ) -> DataFrame:
-    """The rows that a step releases, batch or streaming, with all rows of a subject in one shard.
+    """The rows that a step releases, batch or streaming.
 
-    The number of shards is part of a checkpoint: a stream keeps the one that it started with.
+    `seeds` are rows with the subject's column that each shard begins with. A batch ends at the one
+    moment that `end` holds, in microseconds, or at the end of time.
     """
-    if not 1 <= shards <= 32_767:
-        raise BindingError(f"shards is {shards}; it must be from 1 to 32767")
-    sharded = with_watermark(rows, time, lateness).withColumn(
-        _SHARD, F.pmod(F.xxhash64(F.col(quoted(subject))), F.lit(shards)).cast("int")
-    )
-    schema = to_arrow_schema(rows.schema, timezone="UTC")
-    # Spark's mapInArrow reads dots and backticks in names.
-    plain = sharded.toDF(*(f"c{at}" for at in range(len(rows.columns))), _SHARD)
-    packed = plain.mapInArrow(_Packing(schema), _PACKED)
-    blobs = (
-        _stateful(packed, step, schema, shards)
-        if rows.isStreaming
-        else packed.groupBy("shard").applyInArrow(_whole(step, schema), "blob binary")
-    )
+    marked = with_watermark(rows, shards.time, shards.lateness)
+    packed = shards.packed(marked, step)
+    schema = step.packed_schema(to_arrow_schema(rows.schema, timezone="UTC"))
+    planted = None if seeds is None else shards.packed(seeds)
+    if rows.isStreaming:
+        blobs = _stateful(packed, step, schema, shards.number, planted)
+    else:
+        blobs = _whole(packed, step, schema, planted, end)
+    return unpacked(blobs, output)
+
+
+def unpacked(blobs: DataFrame, output: T.StructType) -> DataFrame:
+    """Blobs as the rows that they hold."""
     return blobs.mapInArrow(_Unpacking(to_arrow_schema(output, timezone="UTC")), output)
 
 
@@ -115,17 +122,50 @@ def with_watermark(rows: DataFrame, time: str, lateness: Duration) -> DataFrame:
     return rows
 
 
-def _stateful(packed: DataFrame, step: Step, schema: pa.Schema, shards: int) -> DataFrame:
+def _stateful(
+    packed: DataFrame, step: Step, schema: pa.Schema, shards: int, planted: DataFrame | None
+) -> DataFrame:
     session = packed.sparkSession
     _use_rocksdb(session)
     # Every shard is seeded, so that shards without rows get their timers too.
-    seeds = session.range(shards).select(F.col("id").cast("int").alias("shard"))
+    every = session.range(shards).select(F.col("id").cast("int").alias("shard"))
+    seeds = every if planted is None else every.join(_one_for_each(planted), "shard", "left")
     return packed.groupBy("shard").transformWithStateInPandas(
         statefulProcessor=_Processor(step, schema),
         outputStructType="blob binary",
         outputMode="Append",
         timeMode="EventTime",
         initialState=seeds.groupBy("shard"),
+    )
+
+
+def _one_for_each(packed: DataFrame) -> DataFrame:
+    """All blobs of a shard as one."""
+
+    def joined(blobs: pa.Table) -> pa.Table:
+        whole = pa.concat_tables(map(from_blob, blobs["blob"].to_pylist()))
+        return pa.table({"shard": blobs["shard"][:1], "blob": [to_blob(whole.combine_chunks())]})
+
+    return packed.groupBy("shard").applyInArrow(lambda blobs: guarded(joined, blobs), _PACKED)
+
+
+def _whole(
+    packed: DataFrame,
+    step: Step,
+    schema: pa.Schema,
+    planted: DataFrame | None,
+    end: DataFrame | None,
+) -> DataFrame:
+    """A batch frame is one call for each shard, with rows and seeds side by side."""
+    every = packed.withColumn("is_seed", F.lit(False))
+    if planted is not None:
+        every = every.unionByName(planted.withColumn("is_seed", F.lit(True)))
+    last = F.lit(END_OF_TIME) if end is None else F.col("end")
+    every = every if end is None else every.crossJoin(F.broadcast(end.toDF("end")))
+    return (
+        every.withColumn("end", F.coalesce(last, F.lit(START_OF_TIME)))
+        .groupBy("shard")
+        .applyInArrow(_finished(step, schema), "blob binary")
     )
 
 
@@ -166,19 +206,22 @@ class _Packing:
     """Arrow batches into one row per shard; runs in a worker."""
 
     schema: pa.Schema
+    step: Step | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for several in _gathered(batches):
+        for several in _several(batches):
             yield from guarded(self._packed, several)
 
     def _packed(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
         table = pa.Table.from_batches(batches)
         # 16 bits are enough for a shard, and are sorted by counting.
         shard = table[_SHARD].to_numpy().astype(np.int16)
-        order = np.argsort(shard, kind="stable")
-        rows = table.drop_columns([_SHARD]).combine_chunks().take(pa.array(order))
-        rows = rows.rename_columns(self.schema.names)
+        rows = table.drop_columns([_SHARD]).rename_columns(self.schema.names)
         rows = rows if rows.schema.equals(self.schema) else rows.cast(self.schema)
+        rows, places = (rows, None) if self.step is None else self.step.gather(rows)
+        shard = shard if places is None else shard[places]
+        order = np.argsort(shard, kind="stable")
+        rows = rows.combine_chunks().take(pa.array(order))
         numbers, starts = np.unique(shard[order], return_index=True)
         ends = [*starts[1:], len(shard)]
         blobs = [
@@ -188,7 +231,7 @@ class _Packing:
         return [pa.RecordBatch.from_arrays(columns, ["shard", "blob"])]
 
 
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+def _several(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
     """Batches, several at a time: a session's own size of them is made for other work."""
     several: list[pa.RecordBatch] = []
     for batch in batches:
@@ -204,13 +247,17 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch
         yield several
 
 
-def _whole(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+def _finished(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     """A whole shard of a batch frame at once; runs in a worker."""
 
     def released(packed: pa.Table) -> pa.Table:
-        rows = pa.concat_tables([schema.empty_table(), *map(from_blob, packed["blob"].to_pylist())])
-        turn = step(None, rows, END_OF_TIME)
-        return pa.table({"blob": pa.array(_blobs(turn.released), pa.binary())})
+        is_seed = packed["is_seed"]
+        seeds = [from_blob(one) for one in packed.filter(is_seed)["blob"].to_pylist()]
+        blobs = packed.filter(pc.invert(is_seed))["blob"].to_pylist()
+        rows = pa.concat_tables([schema.empty_table(), *map(from_blob, blobs)])
+        state = step.begin(pa.concat_tables(seeds) if seeds else None)
+        found = step.finish(state, rows, packed["end"][0].as_py())
+        return pa.table({"blob": pa.array(_blobs(found), pa.binary())})
 
     # A function and not an object: Spark counts the arguments, and would take self for the key.
     return lambda packed: guarded(released, packed)
@@ -244,11 +291,11 @@ class _Processor(StatefulProcessor):
     def handleInitialState(
         self,
         key: Any,  # noqa: ARG002
-        initialState: pd.DataFrame,  # noqa: ARG002
+        initialState: pd.DataFrame,
         timerValues: Any,
     ) -> None:
         # A first call with no rows: the step says when it wants to be woken.
-        guarded(self._turn, [], timerValues)
+        guarded(self._begin, initialState, timerValues)
 
     def handleInputRows(
         self,
@@ -269,6 +316,13 @@ class _Processor(StatefulProcessor):
 
     def close(self) -> None:
         pass
+
+    def _begin(self, seeds: pd.DataFrame, timers: Any) -> None:
+        planted = [blob for blob in seeds["blob"] if blob is not None] if "blob" in seeds else []
+        state = self._step.begin(pa.concat_tables(map(from_blob, planted)) if planted else None)
+        if state is not None:
+            self._state.update((state,))
+        self._turn([], timers)
 
     def _turn(self, blobs: list[bytes], timers: Any) -> list[pd.DataFrame]:
         known = self._state.get()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 INSTANT_PATTERN = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
@@ -26,3 +26,12 @@ def parse_instant(text: str) -> datetime:
     except (ValueError, OverflowError):
         raise ValueError(needed) from None
     return moment
+
+
+def microseconds_since_1970(moment: datetime) -> int:
+    """A point in time as streams count it, without rounding.
+
+    >>> microseconds_since_1970(parse_instant("1970-01-01T01:00:00.000001+01:00"))
+    1
+    """
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

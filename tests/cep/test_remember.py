@@ -71,7 +71,7 @@ def test_another_version_is_refused() -> None:
     blob[len(b"ppm detect") + 1] += 1
     with pytest.raises(CheckpointError, match="state of version 2, and this ppm reads version 1"):
         from_bytes(bytes(blob), OWNER)
-    with pytest.raises(CheckpointError, match="is not one of detection"):
+    with pytest.raises(CheckpointError, match="is not one of ppm detect"):
         from_bytes(b"something else", OWNER)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from ppm.cep.step import Step, Turn
 from ppm.errors import BindingError
 from ppm.spec.values import Duration
 
@@ -27,11 +27,11 @@ SCHEMA = "who string, ts timestamp, n bigint"
 
 
 @dataclass(frozen=True)
-class Hold:
+class Hold(Step):
     """Rows leave when the watermark has passed them, in order of time."""
 
-    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Any:
-        from ppm.spark.shards import Turn, from_blob, to_blob
+    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
+        from ppm.spark.shards import from_blob, to_blob
 
         held = rows if state is None else pa.concat_tables([from_blob(state), rows])
         times = pc.cast(held["ts"], pa.int64())
@@ -43,12 +43,10 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Alarm:
+class Alarm(Step):
     """Every shard says once that time has passed, whether it has rows or not."""
 
-    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Any:
-        from ppm.spark.shards import Turn
-
+    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
         at = int(START.timestamp()) * 1_000_000
         if state == b"rung" or watermark < at:
             return Turn(state or b"waiting", None, None if state == b"rung" else at)
@@ -59,10 +57,10 @@ class Alarm:
 
 
 @dataclass(frozen=True)
-class Fails:
+class Fails(Step):
     """Fails over a row's value."""
 
-    def __call__(self, _state: bytes | None, rows: pa.Table, _watermark: int) -> Any:
+    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:  # noqa: ARG002
         raise ValueError(f"cannot read {rows['who'][0].as_py()}")
 
 
@@ -81,18 +79,11 @@ def write_files(spark: SparkSession, folder: Path, rows: list[Any], files: int) 
         frame.write.mode("append").parquet(str(folder))
 
 
-def shards(frame: DataFrame, step: Callable[..., Any], number: int) -> DataFrame:
-    from ppm.spark.shards import run_in_shards
+def shards(frame: DataFrame, step: Step, number: int) -> DataFrame:
+    from ppm.spark.shards import Shards, run_in_shards
 
-    return run_in_shards(
-        frame,
-        step,
-        subject="who",
-        time="ts",
-        lateness=LATENESS,
-        shards=number,
-        output=frame.schema,
-    )
+    spread = Shards("who", "ts", LATENESS, number)
+    return run_in_shards(frame, step, shards=spread, output=frame.schema)
 
 
 def run_stream(spark: SparkSession, source: Path, step: Any, number: int, out: Path) -> list[Any]:

@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 
 from ppm.cep.columnar.tables import Compiled, Masks
 from ppm.cep.predicate import evaluate
+from ppm.cep.step import BITS_IN_A_COLUMN
 from ppm.errors import Fault, SpecError
 from ppm.spec.expression.nodes import Node, columns_of
 
-BITS_IN_A_COLUMN = 63
-"""Spark's whole numbers have 64 bits; the sign stays clear."""
 CONTENT = "__ppm_content"
 """A hash of a whole row: orders rows that no id tells apart."""
 TWIN = "__ppm_twin"

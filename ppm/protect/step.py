@@ -1,0 +1,265 @@
+"""The decision: what a slot tells each community, once it is closed. One pure function on columns.
+
+Nothing here depends on a match, a clock or a batch border. A slot is released when the watermark
+has passed its end, with a draw for every known subject, whether anything happened or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ppm.cep.step import BITS_IN_A_COLUMN, Step, Turn
+from ppm.dp.mechanism import Values, Words
+from ppm.dp.source import Source, Stream, Tags, source_of
+from ppm.errors import BindingError, BudgetError, counted
+from ppm.protect.open_slots import (
+    ROWS,
+    SLOT,
+    SUBJECT,
+    Slots,
+    gather,
+    gathered_schema,
+    no_slots,
+    slots_in,
+)
+from ppm.protect.program import Program, Reader, Unit
+from ppm.protect.state import NEVER, State, from_bytes, new_state, to_bytes
+
+TOLD = "__ppm_told"
+"""What a released row tells: the number of a type and a community; below 0, a loss."""
+LOSSES = ("late", "nulls", "unknown", "before", "after")
+"""What gets lost, each with a number below 0: rows of slots that were released already, rows
+without subject or time, private rows of unknown subjects, private rows from before the policy's
+start, and private rows from after the end of a batch."""
+MOST_BITS = 1 << 26
+"""A step that would have to draw more at once has a wrong start, or a row from the future."""
+_AT_ONCE = 1 << 18
+"""How many subject-slots are drawn together: they stay in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Protection(Step):
+    """The step of a program, as the operator calls it; sent to workers without the secret."""
+
+    program: Program
+
+    @property
+    def source(self) -> Source:
+        """Where words come from: the secret is read in the process that draws."""
+        return source_of(self.program.noise)
+
+    def packed_schema(self, rows: pa.Schema) -> pa.Schema:
+        return gathered_schema(self.program, rows.field(SUBJECT).type)
+
+    def gather(self, rows: pa.Table) -> tuple[pa.Table, Values]:
+        return gather(self.program, rows)
+
+    def begin(self, seeds: pa.Table | None) -> bytes | None:
+        """The state of a shard with the declared subjects that belong to it."""
+        if seeds is None:
+            return None
+        subjects = pc.unique(pc.drop_null(seeds[SUBJECT]))
+        known = new_state(subjects.type, self.program.words)
+        known = known.with_subjects(subjects, self.source, since=0)
+        return to_bytes(known, self.program.owner(self.source))
+
+    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
+        """Take gathered rows in, and release every slot that the watermark has closed."""
+        after, released = self._advanced(state, rows, watermark, is_end=False)
+        wake_at = None if after.is_idle else self.program.end_of(after.opened)
+        return Turn(to_bytes(after, self.program.owner(self.source)), released, wake_at)
+
+    def finish(self, state: bytes | None, rows: pa.Table, end: int) -> pa.Table:
+        """Release every slot up to an end, after which nothing will be told."""
+        after, released = self._advanced(state, rows, end, is_end=True)
+        left = int(after.open.rows.sum())
+        return pa.concat_tables([released, _losses({"after": left}, released.schema)])
+
+    def _advanced(
+        self, blob: bytes | None, rows: pa.Table, watermark: int, *, is_end: bool
+    ) -> tuple[State, pa.Table]:
+        program, subject_type = self.program, rows.schema.field(SUBJECT).type
+        state = (
+            new_state(subject_type, program.words)
+            if blob is None
+            else from_bytes(blob, program.owner(self.source))
+        )
+        closing = max(state.opened, program.first_open(watermark))
+        # A watermark was reached before these rows came, an end is reached after them.
+        first = state.opened if is_end else closing
+        state, losses = _taken_in(program, self.source, state, rows, first)
+        is_closed = state.open.slot < closing
+        closed = state.open.where(is_closed)
+        is_known = state.since[closed.subject] <= closed.slot
+        losses["unknown"] += int(closed.rows[~is_known].sum())
+        told = _released(program, self.source, state, closed.where(is_known), closing)
+        state = replace(state, opened=closing, open=state.open.where(~is_closed))
+        has_open = np.zeros(len(state.subjects), np.bool_)
+        has_open[state.open.subject] = True
+        schema = released_schema(subject_type)
+        return (
+            state.without((state.since == NEVER) & ~has_open),
+            pa.concat_tables([told.cast(schema), _losses(losses, schema)]),
+        )
+
+
+def released_schema(subject: pa.DataType) -> pa.Schema:
+    """The columns that a step gives out: whose, which slot, and what is told."""
+    return pa.schema(
+        [pa.field(SUBJECT, subject), pa.field(SLOT, pa.int64()), pa.field(TOLD, pa.int32())]
+    )
+
+
+def _taken_in(
+    program: Program, source: Source, state: State, rows: pa.Table, first_open: int
+) -> tuple[State, dict[str, int]]:
+    """The state with new rows; what cannot be told any more is counted."""
+    losses = dict.fromkeys(LOSSES, 0)
+    if not rows.num_rows:
+        return state, losses
+    is_null = pc.is_null(rows[SUBJECT]).to_numpy(zero_copy_only=False)
+    losses["nulls"] = int(rows[ROWS].to_numpy()[is_null].sum())
+    if losses["nulls"] and not program.drops_nulls:
+        raise BindingError(
+            f"{counted(losses['nulls'], 'row')} without subject or time; fill these columns, or "
+            "drop and count such rows with on_null: drop in the policy's stream"
+        )
+    rows = rows.filter(pa.array(~is_null)) if is_null.any() else rows
+    if not program.knows_subjects:
+        state = state.with_subjects(_strangers(state, rows), source, since=NEVER)
+    slots = slots_in(rows, state.places_of(rows[SUBJECT]))
+    is_before = slots.slot < 0
+    losses["before"] = int(slots.rows[is_before].sum())
+    # A public row from before the start makes its subject known from the start on.
+    first = np.maximum(slots.slot, 0)
+    is_late = first < first_open
+    losses["late"] = int(slots.rows[is_late & ~is_before].sum())
+    is_stranger = slots.subject < 0
+    losses["unknown"] = int(slots.rows[is_stranger & ~is_late & ~is_before].sum())
+    if not program.knows_subjects:
+        tells = slots.is_public & ~is_late
+        state = state.with_public(slots.subject[tells], first[tells])
+    is_kept = ~is_late & ~is_before & ~is_stranger & (slots.rows > 0)
+    return replace(state, open=state.open.with_others(slots.where(is_kept))), losses
+
+
+def _strangers(state: State, rows: pa.Table) -> pa.Array:
+    """The subjects of rows that a state does not have."""
+    named = pc.unique(rows[SUBJECT])
+    return named.filter(pa.array(state.places_of(named) < 0))
+
+
+def _released(
+    program: Program, source: Source, state: State, closed: Slots, closing: int
+) -> pa.Table:
+    """What all closed slots of all known subjects tell, in order of slot, subject and kind."""
+    starts = np.maximum(state.opened, state.since)
+    counts = np.maximum(closing - starts, 0)
+    _refuse_too_many(program, counts)
+    streams = [[source.stream(purpose) for purpose in unit.purposes] for unit in program.units]
+    truth = closed if len(closed) else no_slots(program.words)
+    found: list[tuple[Values, Values, Values]] = []
+    for first, last in _blocks(counts):
+        part = _Part(first, state.tags[first:last], starts[first:last], counts[first:last])
+        inside = truth.where((truth.subject >= first) & (truth.subject < last))
+        for unit, words in zip(program.units, streams, strict=True):
+            found += part.told(program, unit, words, inside)
+    if not found:
+        return released_schema(state.subjects.type).empty_table()
+    whose, slots, told = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort([told, whose, slots])
+    return pa.table(
+        {
+            SUBJECT: state.subjects.take(pa.array(whose[order])),
+            SLOT: pa.array(slots[order]),
+            TOLD: pa.array(told[order].astype(np.int32)),
+        }
+    )
+
+
+def _refuse_too_many(program: Program, counts: Values) -> None:
+    bits = int(counts.sum()) * sum(len(unit.types) for unit in program.units)
+    if bits > MOST_BITS:
+        slots = counted(int(counts.max()), "slot")
+        raise BudgetError(
+            f"{slots} of {counted(int(np.count_nonzero(counts)), 'subject')} would be released at "
+            f"once in one shard, {bits:,} bits; set from: nearer to the data, look for rows from "
+            "the far future, which close every slot before them, or use more shards"
+        )
+
+
+def _blocks(counts: Values) -> Iterator[tuple[int, int]]:
+    """Stretches of subjects with a bearable number of slots each."""
+    ends = np.cumsum(counts)
+    first = 0
+    while first < len(counts):
+        before = int(ends[first - 1]) if first else 0
+        last = int(np.searchsorted(ends, before + _AT_ONCE, side="right"))
+        last = max(last, first + 1)
+        if ends[last - 1] > before:
+            yield first, last
+        first = last
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """All slots to be released of some neighbouring subjects, one draw after the other."""
+
+    first: int
+    tags: Tags
+    starts: Values
+    counts: Values
+
+    def told(
+        self, program: Program, unit: Unit, streams: list[Stream], truth: Slots
+    ) -> Iterator[tuple[Values, Values, Values]]:
+        """For each reader and type of a unit: whose, in which slot, and what is told."""
+        rows = np.repeat(np.arange(len(self.counts)), self.counts)
+        ahead = np.cumsum(self.counts) - self.counts
+        slots = np.arange(len(rows)) - (ahead - self.starts)[rows]
+        vectors = np.zeros(len(rows), np.int64)
+        place = truth.subject - self.first
+        vectors[ahead[place] + truth.slot - self.starts[place]] = _vectors(unit, truth)
+
+        def draw(stage: int, values: Values) -> Words:
+            return streams[stage].words(self.tags, slots, values, rows=rows)
+
+        releases = unit.release(vectors, draw)
+        for reader in unit.readers:
+            for type_, shown in _shown(unit, reader, releases[reader.release], slots):
+                number = type_ * len(program.communities) + reader.community
+                yield self.first + rows[shown], slots[shown], np.full(len(shown), number)
+
+
+def _vectors(unit: Unit, truth: Slots) -> Values:
+    """The true bits of a unit's types as one number."""
+    vectors = np.zeros(len(truth), np.int64)
+    for bit, type_ in enumerate(unit.types):
+        word, place = divmod(type_, BITS_IN_A_COLUMN)
+        vectors |= (truth.bits[:, word] >> place & 1) << bit
+    return vectors
+
+
+def _shown(
+    unit: Unit, reader: Reader, vectors: Values, slots: Values
+) -> Iterator[tuple[int, Values]]:
+    """Each type that a reader may see, with the places where it is shown."""
+    is_open = None if reader.stop is None else reader.stop.is_open(slots)
+    for bit, type_ in enumerate(unit.shown(reader.release)):
+        is_shown = (vectors >> bit & 1).astype(np.bool_)
+        if is_open is not None:
+            is_shown &= is_open
+        yield type_, np.flatnonzero(is_shown)
+
+
+def _losses(counts: dict[str, int], schema: pa.Schema) -> pa.Table:
+    """One row for each kind of loss that there was."""
+    found = [(-1 - LOSSES.index(name), count) for name, count in counts.items() if count]
+    kinds, numbers = [kind for kind, _ in found], [number for _, number in found]
+    columns = [pa.nulls(len(found), schema.field(SUBJECT).type), pa.array(numbers, pa.int64())]
+    return pa.Table.from_arrays([*columns, pa.array(kinds, pa.int32())], schema=schema)

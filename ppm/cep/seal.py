@@ -49,12 +49,24 @@ class Seal:
     def open(self, blob: bytes, owner: Owner) -> pa.Table:
         """What `close` wrote, or a `CheckpointError` that says why it cannot be used."""
         found, body = self._opened(blob)
-        _refuse_another(found, owner)
+        self.refuse_another(found, owner)
         return pa.ipc.open_stream(body).read_all()
 
     def owner_of(self, blob: bytes) -> Owner:
         """What a state belongs to, whoever asks."""
         return self._opened(blob)[0]
+
+    @staticmethod
+    def refuse_another(found: Owner, wanted: Owner) -> None:
+        """A `CheckpointError` that names everything in which two owners differ."""
+        changes = [f"{name} is new" for name in sorted(set(wanted) - set(found))]
+        changes += [f"{name} is gone" for name in sorted(set(found) - set(wanted))]
+        both = sorted(set(wanted) & set(found))
+        changes += [f"{name} is another" for name in both if found[name] != wanted[name]]
+        if changes:
+            raise CheckpointError(
+                f"the checkpoint was written for another query: {listed(changes)}; {_NEW_FOLDER}"
+            )
 
     @property
     def _name(self) -> bytes:
@@ -74,16 +86,6 @@ class Seal:
         end = at + 6 + int.from_bytes(blob[at + 2 : at + 6], "big")
         owner: Owner = json.loads(blob[at + 6 : end])
         return owner, blob[end:]
-
-
-def _refuse_another(found: Owner, wanted: Owner) -> None:
-    changes = [f"{name} is new" for name in sorted(set(wanted) - set(found))]
-    changes += [f"{name} is gone" for name in sorted(set(found) - set(wanted))]
-    changes += [f"{n} is another" for n in sorted(wanted) if found.get(n, wanted[n]) != wanted[n]]
-    if changes:
-        raise CheckpointError(
-            f"the checkpoint was written for another query: {listed(changes)}; {_NEW_FOLDER}"
-        )
 
 
 def table_bytes(table: pa.Table) -> bytes:

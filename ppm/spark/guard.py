@@ -21,6 +21,8 @@ from ppm.protect.find import find_plan
 from ppm.protect.open_slots import SUBJECT
 from ppm.protect.plan import Plan
 from ppm.protect.runnable import refuse_what_does_not_run, told_rows
+from ppm.protect.state import SEAL
+from ppm.spark.drain import drained, last_watermark, owner_in, states_in
 from ppm.spark.protect import COMMUNITY, Pipeline
 from ppm.spark.shards import quoted
 from ppm.spark.streams import binding_faults, plain_schema
@@ -121,6 +123,31 @@ class Guard:
         """What every community that gets rows sees, in one pass, with a column `community`."""
         every = told_rows(self.plan)
         return self._protected(rows, every, subjects, until, shards, metrics, named=True)
+
+    def drain(self, checkpoint: str | Path, *, session: SparkSession | None = None) -> DataFrame:
+        """What a stopped stream still holds, as a batch: slots that no watermark has closed.
+
+        The columns are those that the stream had. All slots up to that of the newest row are told,
+        with the noise that the stream would have drawn. Afterwards, start anew with a checkpoint of
+        its own and a later `from`: a stream that went on would tell these slots a second time.
+        """
+        running = session or SparkSession.active()
+        place = str(checkpoint)
+        states = states_in(running, place)
+        owner = owner_in(states)
+        program = program_of(
+            self.plan,
+            owner["the set of communities"].split(","),
+            noise=self.noise,
+            columns=owner["the set of columns"],
+            shards=int(owner["the number of shards"]),
+            knows_subjects=owner["the declaration of subjects"] == "True",
+            names_communities=owner["the column community"] == "True",
+        )
+        SEAL.refuse_another(owner, program.owner(source_of(self.noise)))
+        delay = -(-self.plan.policy.stream.lateness.microseconds // 1000)
+        newest = 1000 * (last_watermark(running, place) + delay)
+        return drained(states, Pipeline(self.plan, program, METRICS), newest=newest)
 
     def _protected(
         self,

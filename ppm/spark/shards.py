@@ -31,6 +31,8 @@ END_OF_TIME = (1 << 63) - 1
 START_OF_TIME = -(1 << 62)
 """The watermark of a stream before Spark has one: nothing is late yet."""
 
+STATE = "blob"
+"""What Spark calls the state of a shard."""
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PACKED = T.StructType(
@@ -94,6 +96,22 @@ def run_in_shards(
     else:
         blobs = _whole(packed, step, schema, planted, end)
     return unpacked(blobs, output)
+
+
+def finish_shards(
+    states: DataFrame, step: Step, *, rows: pa.Schema, end: int, output: T.StructType
+) -> DataFrame:
+    """The rows that a step still releases from the states of shards, if nothing comes any more."""
+
+    def finished(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for state in batch.column("blob").to_pylist():
+                found = guarded(
+                    lambda one: _blobs(step.finish(one, rows.empty_table(), end)), state
+                )
+                yield pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], ["blob"])
+
+    return unpacked(states.select("blob").mapInArrow(finished, "blob binary"), output)
 
 
 def unpacked(blobs: DataFrame, output: T.StructType) -> DataFrame:
@@ -284,7 +302,7 @@ class _Processor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
-        self._state = handle.getValueState("blob", "blob binary")
+        self._state = handle.getValueState(STATE, "blob binary")
 
     # The arguments are Spark's: it hands them over by name, needed or not.
 

@@ -53,7 +53,7 @@ def drained(states: DataFrame, pipeline: Pipeline, *, newest: int) -> DataFrame:
 
 def last_watermark(session: SparkSession, checkpoint: str) -> int:
     """The watermark that the stream reached, in milliseconds, from Spark's log of commits."""
-    log = session.read.option("wholetext", True).text(f"{checkpoint}/commits")
+    log = session.read.text(f"{checkpoint}/commits", wholetext=True)
     commits = log.select("_metadata.file_name", "value").collect()
     numbered = [(int(one.file_name), one.value) for one in commits if one.file_name.isdigit()]
     if not numbered:

@@ -1,0 +1,155 @@
+"""A protected stream tried out: made-up rows go in, and what readers receive of them comes out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.query import StreamingQuery
+
+from ppm.dp.source import Seed
+from ppm.errors import BindingError, InternalError, listed
+from ppm.protect.compile import program_of
+from ppm.protect.open_slots import SUBJECT
+from ppm.protect.plan import Plan
+from ppm.protect.program import Program
+from ppm.protect.runnable import refuse_what_does_not_run
+from ppm.protect.step import LOSSES
+from ppm.spark.files import in_plain_words
+from ppm.spark.guard import METRICS, SHARDS
+from ppm.spark.protect import COMMUNITY, Pipeline
+from ppm.spark.session import local_session
+from ppm.spark.streams import binding_faults, plain_schema
+from ppm.spec.expression.kinds import ColumnType
+
+Row = tuple[Any, ...]
+"""The values of a row in the order of the stream's columns; times are microseconds since 1970."""
+Received = tuple[str, int, Row]
+"""Who received a row, in which micro-batch, and the row."""
+Make = Callable[[Plan, Program, str], Pipeline]
+
+_ARROW = {
+    ColumnType.STRING: pa.string(),
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.DOUBLE: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.TIMESTAMP: pa.timestamp("us", "UTC"),
+    ColumnType.LOCAL_TIMESTAMP: pa.timestamp("us"),
+}
+
+
+def try_stream(
+    plan: Plan,
+    communities: Sequence[str],
+    *,
+    columns: Mapping[str, ColumnType],
+    files: Sequence[Sequence[Row]],
+    subjects: Sequence[str | int] | None,
+    noise: Seed,
+    make: Make = Pipeline,
+) -> list[Received]:
+    """Every row that communities receive of a stream, in the order in which they receive it.
+
+    Each file is a micro-batch of the one job that protects the stream for all of them. `subjects`
+    are those that are declared; None if they become known by their rows. A private row that gets
+    lost on the way is an `InternalError`: a trial of rows that never arrive would prove nothing.
+    """
+    refuse_what_does_not_run(plan, communities)
+    with (
+        in_plain_words(Path("a made-up stream")),
+        local_session() as session,
+        TemporaryDirectory(prefix="ppm-") as scratch,
+    ):
+        rows = _stream(session, Path(scratch, "in"), columns, files)
+        faults = [*binding_faults(rows, plan, taken=[COMMUNITY])]
+        if faults:
+            raise BindingError("\n".join(faults))
+        program = program_of(
+            plan,
+            communities,
+            noise=noise,
+            columns=plain_schema(rows).json(),
+            shards=SHARDS,
+            knows_subjects=subjects is not None,
+            names_communities=True,
+        )
+        known = None if subjects is None else _declared(session, plan, rows, subjects)
+        safe = make(plan, program, METRICS).protected(rows, subjects=known, until=None)
+        _written(safe, Path(scratch))
+        return [*_received(Path(scratch, "out"), [*columns])]
+
+
+def _stream(
+    session: SparkSession,
+    folder: Path,
+    columns: Mapping[str, ColumnType],
+    files: Sequence[Sequence[Row]],
+) -> DataFrame:
+    """Rows as a stream that comes file by file."""
+    schema = pa.schema([pa.field(name, _ARROW[kind]) for name, kind in columns.items()])
+    folder.mkdir()
+    for number, rows in enumerate(files):
+        values = zip(*rows, strict=True) if rows else ([] for _ in schema)
+        arrays = [pa.array(one, field.type) for one, field in zip(values, schema, strict=True)]
+        path = folder / f"{number:05}.parquet"
+        pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path)
+        os.utime(path, (number, number))  # Spark reads files in the order of their times
+    source = session.readStream.schema(from_arrow_schema(schema))
+    return source.option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def _declared(
+    session: SparkSession, plan: Plan, rows: DataFrame, subjects: Sequence[str | int]
+) -> DataFrame:
+    kind = rows.schema[plan.policy.stream.subject].dataType
+    schema = T.StructType([T.StructField(SUBJECT, kind)])
+    return session.createDataFrame([(one,) for one in subjects], schema)
+
+
+def _written(safe: DataFrame, scratch: Path) -> None:
+    """Run the stream to its end; each micro-batch leaves a folder."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        batch.write.mode("overwrite").parquet(str(scratch / "out" / f"{number:05}"))
+
+    query = (
+        safe.writeStream.foreachBatch(write)
+        .option("checkpointLocation", str(scratch / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        query.awaitTermination()
+    finally:
+        query.stop()
+    lost = _lost(query)
+    if lost:
+        raise InternalError(f"a made-up stream lost private rows: {listed(lost)}")
+
+
+def _lost(query: StreamingQuery) -> list[str]:
+    batches = {one["batchId"]: one["observedMetrics"] for one in query.recentProgress}
+    told = [one[METRICS] for one in batches.values() if one]
+    counts = {name: sum(one[name] for one in told) for name in LOSSES}
+    return [f"{count} {name}" for name, count in counts.items() if count]
+
+
+def _received(folder: Path, columns: Sequence[str]) -> Iterator[Received]:
+    """Rows batch by batch and part by part, as they stand in the files."""
+    for path in sorted(folder.glob("*/part-*.parquet")):
+        table = pq.read_table(path, partitioning=None, coerce_int96_timestamp_unit="us")
+        values = (_plain(table[name]).to_pylist() for name in columns)
+        for community, *row in zip(table[COMMUNITY].to_pylist(), *values, strict=True):
+            yield community, int(path.parent.name), tuple(row)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column

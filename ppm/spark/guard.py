@@ -79,7 +79,8 @@ class Guard:
     noise: SecretRef | Seed
 
     def __repr__(self) -> str:
-        return f"Guard({self.plan.policy.name!r}, version {self.plan.policy.version})"
+        mode = "evaluation" if isinstance(self.noise, Seed) else "production"
+        return f"Guard({self.plan.policy.name!r}, version {self.plan.policy.version}, {mode})"
 
     def explain(self, community: str | None = None) -> Explanation:
         """What the policy promises, as `ppm explain` prints it."""
@@ -191,10 +192,11 @@ class Guard:
             )
         kind = rows.schema[stream.subject].dataType
         if isinstance(subjects, DataFrame):
-            name = stream.subject if stream.subject in subjects.columns else None
-            if name is None or subjects.isStreaming:
-                raise BindingError(f"subjects must be a batch DataFrame with a {stream.subject}")
-            return subjects.select(F.col(quoted(name)).cast(kind).alias(SUBJECT))
+            if stream.subject not in subjects.columns or subjects.isStreaming:
+                raise BindingError(
+                    f"subjects must be a batch DataFrame with a column {stream.subject}"
+                )
+            return subjects.select(F.col(quoted(stream.subject)).cast(kind).alias(SUBJECT))
         if subjects is None and stream.subjects == "seen":
             return None
         values = stream.subjects if subjects is None else subjects

@@ -102,6 +102,6 @@ def check_town(root: Path, *edits: Edit) -> Checked:
         files[file] = files[file].replace(old, new)
     for file, text in files.items():
         path = root / file
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     return check_project(root)

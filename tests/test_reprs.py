@@ -80,4 +80,4 @@ def test_what_the_reference_hands_around_tells_nothing() -> None:
 def test_what_a_step_gives_back_tells_nothing() -> None:
     from ppm.cep.step import Turn
 
-    assert not tells(Turn(CANARY.encode(), ROWS))
+    assert not tells(Turn(CANARY.encode(), [ROWS]))

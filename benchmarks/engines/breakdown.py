@@ -79,7 +79,7 @@ class _Silent(Step):
     step: Any
 
     def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
-        return replace(self.step(state, rows, watermark), released=None)
+        return replace(self.step(state, rows, watermark), released=())
 
 
 def parts(

@@ -87,8 +87,16 @@ class Observer:
         self._types: dict[Row, frozenset[str]] = {}
         # Which types a row is of is told by what it holds, the same at any time.
         kinds = Kinds(plan, planting.columns, but_for={stream.subject, stream.time})
+        watched = {
+            (canary.subject, canary.slot + step)
+            for canaries in planting.canaries.values()
+            for canary in canaries
+            for step in (-1, 0, 1)
+        }
         for community, batch, row in received:
             subject, slot, offset = planting.grid.place_of(row)
+            if (subject, slot) not in watched:
+                continue
             if (subject, slot, offset) in planting.public:
                 self._public[community, subject, slot] += 1
                 continue

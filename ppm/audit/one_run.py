@@ -11,7 +11,7 @@ from ppm.audit.canaries import CanaryBound, guess, score_guesses
 from ppm.audit.symbols import Outputs, spell
 from ppm.audit.worlds import TRAINING
 
-_SHARES = np.arange(1, 17) / 16
+_SHARES = [sixteenths / 16 for sixteenths in range(1, 17)]
 """The shares of canaries about which a guess may be made."""
 
 
@@ -25,7 +25,7 @@ def one_run_bound(outputs: Outputs, planted: npt.ArrayLike, *, beta: float = 0.0
     >>> planted = rng.random(2000) < 0.5
     >>> seen = planted ^ (rng.random(2000) < 1 / (1 + np.e))  # a response with epsilon 1
     >>> print(one_run_bound(seen, planted))
-    epsilon >= 0.8279 (beta 0.05, delta 0): 997 of 1400 guesses about 1400 canaries were right
+    epsilon >= 0.8768 (beta 0.05, delta 0): 954 of 1312 guesses about 1400 canaries were right
     """
     truth = np.asarray(planted, np.bool_)
     if len(outputs) != truth.size:
@@ -49,9 +49,10 @@ def _how_many(
     z = math.sqrt(-2 * math.log(beta))
 
     def promised(share: float) -> float:
-        guesses = guess(scores, round(share * truth.size))
-        made = max(1, np.count_nonzero(guesses))
-        right = np.count_nonzero(guesses == np.where(truth, 1, -1)) / made
-        return float(right - z * math.sqrt((right * (1 - right) + 1 / made) / (share * tested)))
+        made = max(1, round(share * truth.size))
+        right = np.count_nonzero(guess(scores, made) == np.where(truth, 1, -1)) / made
+        # Scores look best on what they were learnt on, and most so on a few of them.
+        right -= 0.5 / math.sqrt(made)
+        return right - z * math.sqrt(max(right * (1 - right), 0.01) / (share * tested))
 
     return round(max(_SHARES, key=promised) * tested)

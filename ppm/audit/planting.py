@@ -17,7 +17,7 @@ from ppm.protect.spending import slots_spanned
 from ppm.spec.instant import microseconds_since_1970
 from ppm.spec.pattern import Pattern
 
-FILES = 4
+FILES = 3
 """Into how many micro-batches a stream is cut."""
 _MOST_EACH = 4
 """How many canaries a subject has at most."""
@@ -144,7 +144,7 @@ def plant(
             for (number, slot), coin in zip(layout.places(canaries, rng), coins, strict=True)
         )
         planter.plant(plan.pattern(name), found[name])
-    is_seen = stream.subjects == "seen" and all([planter.greet(one) for one in subjects])
+    greeted = [planter.greet(one) for one in subjects if stream.subjects == "seen"]
     ends = tuple(layout.slots * (number + 1) // FILES for number in range(FILES))
     return Planting(
         columns=columns,
@@ -152,7 +152,7 @@ def plant(
         files=planter.files(ends, subjects[0], lateness=stream.lateness.microseconds),
         ends=ends,
         canaries=found,
-        subjects=None if is_seen else tuple(subjects),
+        subjects=None if greeted and all(greeted) else tuple(subjects),
         public=frozenset(planter.public),
     )
 

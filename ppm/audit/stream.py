@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from ppm.audit.canaries import CanaryBound
 from ppm.audit.claims import claim_of, readers_of
+from ppm.audit.coverage import communities_that_run, patterns_that_can_be_planted
 from ppm.audit.observation import FEATURES, Observer, Received, Seen, together
 from ppm.audit.one_run import one_run_bound
 from ppm.audit.planting import Planting, plant
 from ppm.audit.worlds import Bound, lower_bound
 from ppm.dp.source import Seed
-from ppm.errors import SpecError, listed
-from ppm.protect.compile import private_types
 from ppm.protect.plan import Plan
-from ppm.protect.runnable import refuse_what_does_not_run
 
 FEWEST = 100
 """With fewer canaries there is too little to choose an event on, and to test it."""
@@ -115,8 +114,10 @@ def audit_stream(
     """
     if canaries < FEWEST:
         raise ValueError(f"there are {canaries} canaries of each pattern; give at least {FEWEST}")
-    names, left_out = _that_run(plan, [*plan.terms] if communities is None else communities)
-    patterns, unmade = _that_can_be_planted(plan, names)
+    names, left_out = communities_that_run(
+        plan, [*plan.terms] if communities is None else communities
+    )
+    patterns, unmade = patterns_that_can_be_planted(plan, names)
     measured: list[Measured] = []
     if patterns:
         planting = plant(plan, patterns, canaries=canaries, rng=np.random.default_rng(seed))
@@ -150,7 +151,9 @@ def measure(
             yield Measured(readers, pattern, claim, *bounds(seen, planted, alpha=alpha))
 
 
-def bounds(seen: Sequence[Seen], planted: np.ndarray, *, alpha: float) -> tuple[Bound, CanaryBound]:
+def bounds(
+    seen: Sequence[Seen], planted: npt.NDArray[np.bool_], *, alpha: float
+) -> tuple[Bound, CanaryBound]:
     """From the canaries of both worlds, and from guesses about them."""
     worlds = [
         [one for one, is_planted in zip(seen, planted, strict=True) if is_planted == side]
@@ -160,36 +163,3 @@ def bounds(seen: Sequence[Seen], planted: np.ndarray, *, alpha: float) -> tuple[
         lower_bound(*worlds, alpha=alpha, features=FEATURES),
         one_run_bound(seen, planted, beta=alpha),
     )
-
-
-def _that_run(plan: Plan, communities: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The communities whose rows can be made and sorted, and why the others' cannot."""
-    stream = plan.policy.stream
-    run, why = [], []
-    for name in communities:
-        hidden = [one for one in (stream.subject, stream.time) if plan.terms[name].rules_on(one)]
-        try:
-            refuse_what_does_not_run(plan, [name])
-        except SpecError as error:
-            why.append(f"{name} is left out: {error.faults[0].message}")
-            continue
-        if hidden:
-            why.append(f"{name} is left out: a rule changes {listed(hidden)}, by which rows are")
-            continue
-        run.append(name)
-    return run, why
-
-
-def _that_can_be_planted(plan: Plan, communities: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The patterns whose rows can be made up, and why the others' cannot."""
-    types = private_types(plan)
-    found, why = [], []
-    guarded = dict.fromkeys(one for name in communities for one in plan.terms[name].guarded)
-    for pattern in guarded:
-        bare = [one for one in plan.pattern(pattern).types if types[one].stand_in is None]
-        if bare:
-            verb = "has no stand-in" if len(bare) == 1 else "have no stand-ins"
-            why.append(f"{pattern} is left out: {listed(bare)} {verb} to make rows from")
-        else:
-            found.append(pattern)
-    return found, why

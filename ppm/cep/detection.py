@@ -103,11 +103,11 @@ class Detection(Step):
         )
         released = self._released(progress, whole.filter(is_late), nulls)
         if is_end:
-            return Turn(None, released, None)
+            return Turn(None, [released], None)
         after = progress.state
         return Turn(
             to_bytes(after, self.owner),
-            released,
+            [released],
             None if after.is_idle or after.watermark is None else after.watermark + 1,
         )
 

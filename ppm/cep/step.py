@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,8 +20,8 @@ class Turn:
 
     state: bytes | None = field(repr=False)
     """What the next call needs; None for nothing."""
-    released: pa.Table = field(default=None, repr=False)
-    """Rows of the step's output; None for none."""
+    released: Iterable[pa.Table] = field(default=(), repr=False)
+    """Rows of the step's output in pieces, which may be made only when they are asked for."""
     wake_at: int | None = None
     """When time alone can lead to something: once the watermark, in microseconds, has reached
     this, the step wants to be called without new rows."""
@@ -37,7 +38,7 @@ class Step(ABC):
         """The state that a shard starts with, given the seeds that belong to it."""
         return None
 
-    def finish(self, state: bytes | None, rows: pa.Table, end: int) -> pa.Table | None:
+    def finish(self, state: bytes | None, rows: pa.Table, end: int) -> Iterable[pa.Table]:
         """What a shard releases if nothing comes after these rows."""
         return self(state, rows, end).released
 

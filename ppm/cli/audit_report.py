@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ppm.audit.plan import Audited
+from ppm.audit.stream import AuditedStream
+from ppm.cli.audit_stream_report import as_plain_stream, at_least, show_stream
 from ppm.cli.output import Column, Row, say, show_table
 from ppm.errors import counted, listed
 from ppm.protect.words import number
@@ -30,8 +31,13 @@ EXPLAINED = (
 )
 UNGUARDED = "declared without a guarantee: which rows it changes tells more than what it draws"
 SCOPE = (
-    "Audited are the mechanisms of the plan, with a seed in place of the secret: not yet the "
-    "protected stream end to end. No data of yours was read."
+    "All with a seed in place of the secret, and no data of yours was read. Not looked at: late "
+    "rows, restarts, changes of several slots at once, and what public rows tell that go along "
+    "with private ones."
+)
+MECHANISMS_ONLY = (
+    "Audited are the mechanisms of the plan, with a seed in place of the secret, and not the "
+    "protected stream. No data of yours was read."
 )
 
 
@@ -46,19 +52,32 @@ class Report:
     """What each community is told."""
     together: tuple[Audited, ...]
     """What communities that compare notes are told by the chains that they share."""
+    stream: AuditedStream | None
+    """What readers of the protected stream received; None if it was left out."""
     runs: int
     alpha: float
     seed: int
 
     @property
-    def audited(self) -> tuple[Audited, ...]:
-        """Everything that was run."""
+    def mechanisms(self) -> tuple[Audited, ...]:
+        """All mechanisms that were run."""
         return self.alone + self.together
+
+    @property
+    def verdicts(self) -> tuple[bool, ...]:
+        """For each claim, whether it holds."""
+        claims = () if self.stream is None else self.stream.claims
+        return (*(one.holds for one in self.mechanisms), *(one.holds for one in claims))
 
     @property
     def holds(self) -> bool:
         """Whether no claim was exceeded."""
-        return all(one.holds for one in self.audited)
+        return all(self.verdicts)
+
+    @property
+    def tests(self) -> int:
+        """How often something right could be blamed: claims on the stream are tested twice."""
+        return len(self.mechanisms) + 2 * (len(self.verdicts) - len(self.mechanisms))
 
 
 def show(out: Console, report: Report) -> None:
@@ -69,11 +88,18 @@ def show(out: Console, report: Report) -> None:
         "dim",
     )
     say(out, title, indent=0)
-    if report.audited:
+    if report.mechanisms:
         show_table(out, COLUMNS, [*_rows(report)])
     out.print()
-    for text in (EXPLAINED, _blame(report), SCOPE) if report.audited else (SCOPE,):
-        say(out, text, indent=0, style="dim")
+    if report.mechanisms:
+        say(out, EXPLAINED, indent=0, style="dim")
+        out.print()
+    if report.stream is not None:
+        show_stream(out, report.stream)
+    if report.tests:
+        say(out, _blame(report), indent=0, style="dim")
+    has_stream = report.stream is not None and report.stream.measured
+    say(out, SCOPE if has_stream else MECHANISMS_ONLY, indent=0, style="dim")
     out.print()
     say(out, _verdict(report), indent=0)
 
@@ -83,13 +109,14 @@ def as_plain(report: Report) -> dict[str, object]:
     return {
         "policy": report.policy,
         "version": report.version,
-        "audits": "mechanisms",
+        "audits": "mechanisms" if report.stream is None else "mechanisms and stream",
         "runs": report.runs,
         "alpha": report.alpha,
         "seed": report.seed,
         "ok": report.holds,
         "alone": [_as_plain(one) for one in report.alone],
         "together": [_as_plain(one) for one in report.together],
+        "stream": None if report.stream is None else as_plain_stream(report.stream),
     }
 
 
@@ -148,32 +175,22 @@ def _names(names: tuple[str, ...]) -> str:
     return listed(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
 
 
-def at_least(bound: float) -> str:
-    """A lower bound, rounded down: what is told as proven must be.
-
-    >>> at_least(0.95287), at_least(0.0)
-    ('0.952', '0')
-    """
-    return f"{math.floor(bound * 1000) / 1000:.3f}" if bound else "0"
-
-
 def _blame(report: Report) -> str:
-    tested = len(report.audited)
-    chance = f"{tested * report.alpha:.2g}"
+    chance = f"{report.tests * report.alpha:.2g}"
     return (
-        f"With {counted(tested, 'test')}, a policy that is right is blamed with chance {chance} at "
-        "most."
+        f"With {counted(report.tests, 'test')}, a policy that is right is blamed with chance "
+        f"{chance} at most."
     )
 
 
 def _verdict(report: Report) -> Text:
-    if not report.audited:
+    claims = len(report.verdicts)
+    if not claims:
         return Text(f"nothing to audit: no noise is drawn for {listed(report.communities)}")
-    exceeded = sum(not one.holds for one in report.audited)
+    exceeded = report.verdicts.count(False)
     if not exceeded:
-        return Text(f"{counted(len(report.audited), 'claim')} audited: none was exceeded", "green")
+        return Text(f"{counted(claims, 'claim')} audited: none was exceeded", "green")
     return Text(
-        f"{exceeded} of {counted(len(report.audited), 'claim')} exceeded: the policy tells more "
-        "than it says",
+        f"{exceeded} of {counted(claims, 'claim')} exceeded: the policy tells more than it says",
         "bold red",
     )

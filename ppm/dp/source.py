@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 from ppm.dp.mechanism import Values, Words
 from ppm.dp.purpose import Purpose
 from ppm.dp.secret import Secret, SecretRef
-from ppm.errors import SecretError
+from ppm.errors import SecretError, did_you_mean
 
 Tags = npt.NDArray[np.uint64]
 """Keyed hashes of subjects, one a row: 64 bits, then 32 bits."""
@@ -89,8 +89,8 @@ class Source:
         """Tells secrets apart, and nothing else of them: a checkpoint knows its own by it."""
         return self._secret.derive(b"fingerprint")[:8].hex()
 
-    def tags(self, subjects: Iterable[str | int]) -> Tags:
-        """The keyed hashes of subjects; each subject need be given only once."""
+    def tags(self, subjects: Iterable[str | bytes | int]) -> Tags:
+        """The keyed hashes of subjects, each given once; bytes are those of a text."""
         raw = b"".join(map(self._tag, subjects))
         found = np.zeros((len(raw) // _TAG_BYTES, 16), np.uint8)
         found[:, :_TAG_BYTES] = np.frombuffer(raw, np.uint8).reshape(-1, _TAG_BYTES)
@@ -100,18 +100,20 @@ class Source:
         """The words for one purpose."""
         return Stream(self._secret.derive(b"words" + purpose.encoded()))
 
-    def _tag(self, subject: str | int) -> bytes:
+    def _tag(self, subject: str | bytes | int) -> bytes:
         # The kind goes first: subject 1 and subject "1" are two subjects.
-        if isinstance(subject, str):
-            text = f"s{subject}"
+        if isinstance(subject, bytes):
+            raw = b"s" + subject
+        elif isinstance(subject, str):
+            try:
+                raw = f"s{subject}".encode()
+            except UnicodeEncodeError:
+                said = "a subject is no valid text: it holds half of a character"
+                raise ValueError(said) from None
         elif isinstance(subject, Integral) and not isinstance(subject, bool):
-            text = f"i{int(subject)}"  # numpy's integers are no `int`
+            raw = f"i{int(subject)}".encode()  # numpy's integers are no `int`
         else:
             raise TypeError(f"a subject is {type(subject).__name__}; it must be a text or integer")
-        try:
-            raw = text.encode()
-        except UnicodeEncodeError:
-            raise ValueError("a subject is no valid text: it holds half of a character") from None
         return hashlib.blake2b(raw, digest_size=_TAG_BYTES, key=self._tag_key).digest()
 
     def __repr__(self) -> str:
@@ -185,10 +187,19 @@ class Stream:
 
 def open_source(mode: Mode, *, secret: SecretRef | None = None, seed: int | None = None) -> Source:
     """The source for a mode: production takes a secret and no seed, evaluation a seed alone."""
+    return source_of(reference(mode, secret=secret, seed=seed))
+
+
+def reference(
+    mode: Mode, *, secret: SecretRef | None = None, seed: int | None = None
+) -> SecretRef | Seed:
+    """Where the words of a mode come from, as it may stand in a plan."""
     if mode == "evaluation":
         if seed is None or secret is not None:
             raise SecretError("mode: evaluation takes a seed and no secret")
-        return Seed(seed).open()
+        return Seed(seed)
+    if mode != "production":
+        raise SecretError(f"mode is {mode}{did_you_mean(mode, ['production', 'evaluation'])}")
     if seed is not None:
         raise SecretError(
             "a seed was given in production: noise that anybody can compute again hides nothing; "
@@ -198,15 +209,15 @@ def open_source(mode: Mode, *, secret: SecretRef | None = None, seed: int | None
         raise SecretError(
             "no secret was given, and there is no default; make one with: ppm secret new FILE"
         )
-    return Source(secret.resolve(), mode="production")
+    return secret
 
 
 @lru_cache(maxsize=16)
 def source_of(noise: SecretRef | Seed) -> Source:
     """The source behind a reference, read once in each process that needs it."""
     if isinstance(noise, Seed):
-        return open_source("evaluation", seed=noise.number)
-    return open_source("production", secret=noise)
+        return noise.open()
+    return Source(noise.resolve(), mode="production")
 
 
 def _unsigned(numbers: Values) -> npt.NDArray[np.uint64]:

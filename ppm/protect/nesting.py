@@ -58,6 +58,16 @@ def sharing_terms(plan: Plan) -> tuple[tuple[Terms, ...], ...]:
     return tuple(each for each in (nested_terms(plan), *alone) if each)
 
 
+def sharing_with(plan: Plan, community: str) -> list[str]:
+    """The other communities that are told of a pattern which a nested community is told of."""
+    own = plan.terms[community]
+    return [
+        terms.community
+        for terms in (nested_terms(plan) if own.collusion == "nested" else ())
+        if terms is not own and not terms.guarded.keys().isdisjoint(own.guarded)
+    ]
+
+
 @lru_cache(maxsize=256)
 def groups_in_chains(plan: Plan, sharing: tuple[Terms, ...]) -> tuple[Nested, ...]:
     """The joint groups of communities that share, in chains; a chain costs its first group."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ppm.dp.mechanism import Values
-from ppm.errors import BindingError
+from ppm.errors import BindingError, counted
 from ppm.protect.program import Program
 
 SUBJECT, TIME, SLOT, ROWS, IS_PUBLIC = (
@@ -167,8 +167,12 @@ def _without_nulls(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
 def _slots_of(program: Program, rows: pa.Table) -> Values:
     """The slots of rows, without overflow however far away a time is."""
     times = pc.cast(rows[TIME], pa.int64()).to_numpy()
-    if len(times) and not -_FAR < int(times.min()) <= int(times.max()) < _FAR:
-        raise BindingError("the time column has times that are too far away")
+    far = int(np.count_nonzero((times <= -_FAR) | (times >= _FAR)))
+    if far:
+        raise BindingError(
+            f"{counted(far, 'row')} with a time some 70,000 years away; filter them out before "
+            "protect"
+        )
     return np.asarray((times - program.start) // program.slot)
 
 

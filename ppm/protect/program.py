@@ -82,8 +82,8 @@ class Program:
 
     @property
     def words(self) -> int:
-        """How many whole numbers the bits of a row fill."""
-        return -(-len(self.types) // BITS_IN_A_COLUMN)
+        """How many whole numbers the bits of a row fill, at least one."""
+        return max(1, -(-len(self.types) // BITS_IN_A_COLUMN))
 
     def first_open(self, watermark: int) -> int:
         """The first slot that a watermark leaves open."""

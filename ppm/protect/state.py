@@ -57,7 +57,7 @@ class State:
         return State(
             self.opened,
             joined.take(pa.array(order)),
-            np.concatenate([self.tags, source.tags(new.to_pylist())])[order],
+            np.concatenate([self.tags, source.tags(_raw(new).to_pylist())])[order],
             np.concatenate([self.since, np.full(len(new), since)])[order],
             self.open.renumbered(place),
         )
@@ -80,6 +80,11 @@ class State:
             self.since[~is_gone],
             self.open.renumbered(place),
         )
+
+
+def _raw(subjects: pa.Array) -> pa.Array:
+    """Texts as their bytes: what Spark calls a text need not be one that Python can read."""
+    return subjects if pa.types.is_integer(subjects.type) else subjects.cast(pa.binary())
 
 
 def new_state(subject: pa.DataType, words: int) -> State:

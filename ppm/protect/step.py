@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,6 @@ from ppm.protect.open_slots import (
     Slots,
     gather,
     gathered_schema,
-    no_slots,
     slots_in,
 )
 from ppm.protect.program import Program, Reader, Unit
@@ -36,10 +36,12 @@ LOSSES = ("late", "nulls", "unknown", "before", "after")
 """What gets lost, each with a number below 0: rows of slots that were released already, rows
 without subject or time, private rows of unknown subjects, private rows from before the policy's
 start, and private rows from after the end of a batch."""
-MOST_BITS = 1 << 26
+MOST_BITS = 1 << 32
 """A step that would have to draw more at once has a wrong start, or a row from the future."""
 _AT_ONCE = 1 << 18
-"""How many subject-slots are drawn together: they stay in the processor's cache."""
+"""How many subject-slots are drawn together, so that what is told of them fits into memory."""
+_BYTES_AT_ONCE = 1 << 26
+"""How many bytes of subjects are written out together, for each type."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +76,16 @@ class Protection(Step):
         wake_at = None if after.is_idle else self.program.end_of(after.opened)
         return Turn(to_bytes(after, self.program.owner(self.source)), released, wake_at)
 
-    def finish(self, state: bytes | None, rows: pa.Table, end: int) -> pa.Table:
+    def finish(self, state: bytes | None, rows: pa.Table, end: int) -> Iterator[pa.Table]:
         """Release every slot up to an end, after which nothing will be told."""
         after, released = self._advanced(state, rows, end, is_end=True)
-        left = int(after.open.rows.sum())
-        return pa.concat_tables([released, _losses({"after": left}, released.schema)])
+        left = {"after": int(after.open.rows.sum())}
+        return chain(released, _losses(left, rows.schema.field(SUBJECT).type))
 
     def _advanced(
         self, blob: bytes | None, rows: pa.Table, watermark: int, *, is_end: bool
-    ) -> tuple[State, pa.Table]:
+    ) -> tuple[State, Iterator[pa.Table]]:
+        """The state after some rows, and what is told, piece by piece as it is asked for."""
         program, subject_type = self.program, rows.schema.field(SUBJECT).type
         state = (
             new_state(subject_type, program.words)
@@ -97,15 +100,13 @@ class Protection(Step):
         closed = state.open.where(is_closed)
         is_known = state.since[closed.subject] <= closed.slot
         losses["unknown"] += int(closed.rows[~is_known].sum())
+        _refuse_too_many(program, state, closing)
         told = _released(program, self.source, state, closed.where(is_known), closing)
-        state = replace(state, opened=closing, open=state.open.where(~is_closed))
-        has_open = np.zeros(len(state.subjects), np.bool_)
-        has_open[state.open.subject] = True
-        schema = released_schema(subject_type)
-        return (
-            state.without((state.since == NEVER) & ~has_open),
-            pa.concat_tables([told.cast(schema), _losses(losses, schema)]),
-        )
+        after = replace(state, opened=closing, open=state.open.where(~is_closed))
+        has_open = np.zeros(len(after.subjects), np.bool_)
+        has_open[after.open.subject] = True
+        nobody = (after.since == NEVER) & ~has_open
+        return after.without(nobody), chain(_losses(losses, subject_type), told)
 
 
 def released_schema(subject: pa.DataType) -> pa.Schema:
@@ -135,15 +136,14 @@ def _taken_in(
     slots = slots_in(rows, state.places_of(rows[SUBJECT]))
     is_before = slots.slot < 0
     losses["before"] = int(slots.rows[is_before].sum())
-    # A public row from before the start makes its subject known from the start on.
-    first = np.maximum(slots.slot, 0)
-    is_late = first < first_open
+    is_late = slots.slot < first_open
     losses["late"] = int(slots.rows[is_late & ~is_before].sum())
     is_stranger = slots.subject < 0
     losses["unknown"] = int(slots.rows[is_stranger & ~is_late & ~is_before].sum())
     if not program.knows_subjects:
-        tells = slots.is_public & ~is_late
-        state = state.with_public(slots.subject[tells], first[tells])
+        # One from before the start, or a late one, counts from the first slot that is open.
+        since = np.maximum(slots.slot, first_open)[slots.is_public]
+        state = state.with_public(slots.subject[slots.is_public], since)
     is_kept = ~is_late & ~is_before & ~is_stranger & (slots.rows > 0)
     return replace(state, open=state.open.with_others(slots.where(is_kept))), losses
 
@@ -154,77 +154,75 @@ def _strangers(state: State, rows: pa.Table) -> pa.Array:
     return named.filter(pa.array(state.places_of(named) < 0))
 
 
-def _released(
-    program: Program, source: Source, state: State, closed: Slots, closing: int
-) -> pa.Table:
-    """What all closed slots of all known subjects tell, in order of slot, subject and kind."""
-    starts = np.maximum(state.opened, state.since)
-    counts = np.maximum(closing - starts, 0)
-    _refuse_too_many(program, counts)
-    streams = [[source.stream(purpose) for purpose in unit.purposes] for unit in program.units]
-    truth = closed if len(closed) else no_slots(program.words)
-    found: list[tuple[Values, Values, Values]] = []
-    for first, last in _blocks(counts):
-        part = _Part(first, state.tags[first:last], starts[first:last], counts[first:last])
-        inside = truth.where((truth.subject >= first) & (truth.subject < last))
-        for unit, words in zip(program.units, streams, strict=True):
-            found += part.told(program, unit, words, inside)
-    if not found:
-        return released_schema(state.subjects.type).empty_table()
-    whose, slots, told = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.lexsort([told, whose, slots])
-    return pa.table(
-        {
-            SUBJECT: state.subjects.take(pa.array(whose[order])),
-            SLOT: pa.array(slots[order]),
-            TOLD: pa.array(told[order].astype(np.int32)),
-        }
-    )
-
-
-def _refuse_too_many(program: Program, counts: Values) -> None:
-    bits = int(counts.sum()) * sum(len(unit.types) for unit in program.units)
+def _refuse_too_many(program: Program, state: State, closing: int) -> None:
+    known = state.since[state.since < closing]
+    slots = closing - np.maximum(known, state.opened)
+    bits = float(slots.sum(dtype=np.float64)) * sum(len(unit.types) for unit in program.units)
     if bits > MOST_BITS:
-        slots = counted(int(counts.max()), "slot")
         raise BudgetError(
-            f"{slots} of {counted(int(np.count_nonzero(counts)), 'subject')} would be released at "
-            f"once in one shard, {bits:,} bits; set from: nearer to the data, look for rows from "
-            "the far future, which close every slot before them, or use more shards"
+            f"up to {counted(int(slots.max()), 'slot')} of {counted(len(known), 'subject')} would "
+            f"be released at once in one shard, {bits:,.0f} bits: from: lies too long before the "
+            "data, or a row from the far future has closed every slot before it; filter such rows "
+            "out before protect, set from: to a slot near the data, and start over with a new "
+            "checkpoint folder"
         )
 
 
-def _blocks(counts: Values) -> Iterator[tuple[int, int]]:
-    """Stretches of subjects with a bearable number of slots each."""
-    ends = np.cumsum(counts)
-    first = 0
-    while first < len(counts):
-        before = int(ends[first - 1]) if first else 0
-        last = int(np.searchsorted(ends, before + _AT_ONCE, side="right"))
-        last = max(last, first + 1)
-        if ends[last - 1] > before:
-            yield first, last
-        first = last
+def _released(
+    program: Program, source: Source, state: State, closed: Slots, closing: int
+) -> Iterator[pa.Table]:
+    """What closed slots of all known subjects tell, in order of slot, subject and kind.
+
+    Some slots at a time, so that a long backlog leaves in pieces that fit into memory.
+    """
+    known = np.flatnonzero(state.since < closing)
+    if not len(known) or closing <= state.opened:
+        return
+    streams = [[source.stream(purpose) for purpose in unit.purposes] for unit in program.units]
+    tags, since, subjects = state.tags[known], state.since[known], state.subjects.take(known)
+    place = np.zeros(len(state.subjects), np.int64)
+    place[known] = np.arange(len(known))
+    truth = closed.renumbered(place)
+    at_once = max(1, min(_AT_ONCE // len(known), _BYTES_AT_ONCE // max(1, subjects.nbytes)))
+    for first in range(max(state.opened, int(since.min())), closing, at_once):
+        part = _Part(tags, since, first, min(first + at_once, closing))
+        inside = truth.where((truth.slot >= first) & (truth.slot < part.last))
+        found = [
+            told
+            for unit, words in zip(program.units, streams, strict=True)
+            for told in part.told(program, unit, words, inside)
+        ]
+        whose, slots, told = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.lexsort([told, whose, slots])
+        columns = [
+            subjects.take(pa.array(whose[order])),
+            pa.array(slots[order]),
+            pa.array(told[order], pa.int32()),
+        ]
+        yield pa.Table.from_arrays(columns, schema=released_schema(subjects.type))
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """All slots to be released of some neighbouring subjects, one draw after the other."""
+    """Some slots of all known subjects, one draw after the other."""
 
-    first: int
     tags: Tags
-    starts: Values
-    counts: Values
+    since: Values
+    first: int
+    last: int
+    """The slot after the last one."""
 
     def told(
         self, program: Program, unit: Unit, streams: list[Stream], truth: Slots
     ) -> Iterator[tuple[Values, Values, Values]]:
         """For each reader and type of a unit: whose, in which slot, and what is told."""
-        rows = np.repeat(np.arange(len(self.counts)), self.counts)
-        ahead = np.cumsum(self.counts) - self.counts
-        slots = np.arange(len(rows)) - (ahead - self.starts)[rows]
+        starts = np.clip(self.since, self.first, self.last)
+        counts = self.last - starts
+        rows = np.repeat(np.arange(len(counts)), counts)
+        ahead = np.cumsum(counts) - counts
+        slots = np.arange(len(rows)) - (ahead - starts)[rows]
         vectors = np.zeros(len(rows), np.int64)
-        place = truth.subject - self.first
-        vectors[ahead[place] + truth.slot - self.starts[place]] = _vectors(unit, truth)
+        vectors[ahead[truth.subject] + truth.slot - starts[truth.subject]] = _vectors(unit, truth)
 
         def draw(stage: int, values: Values) -> Words:
             return streams[stage].words(self.tags, slots, values, rows=rows)
@@ -233,7 +231,7 @@ class _Part:
         for reader in unit.readers:
             for type_, shown in _shown(unit, reader, releases[reader.release], slots):
                 number = type_ * len(program.communities) + reader.community
-                yield self.first + rows[shown], slots[shown], np.full(len(shown), number)
+                yield rows[shown], slots[shown], np.full(len(shown), number)
 
 
 def _vectors(unit: Unit, truth: Slots) -> Values:
@@ -257,9 +255,11 @@ def _shown(
         yield type_, np.flatnonzero(is_shown)
 
 
-def _losses(counts: dict[str, int], schema: pa.Schema) -> pa.Table:
+def _losses(counts: dict[str, int], subject: pa.DataType) -> Iterator[pa.Table]:
     """One row for each kind of loss that there was."""
     found = [(-1 - LOSSES.index(name), count) for name, count in counts.items() if count]
-    kinds, numbers = [kind for kind, _ in found], [number for _, number in found]
-    columns = [pa.nulls(len(found), schema.field(SUBJECT).type), pa.array(numbers, pa.int64())]
-    return pa.Table.from_arrays([*columns, pa.array(kinds, pa.int32())], schema=schema)
+    if found:
+        kinds, numbers = zip(*found, strict=True)
+        columns = [pa.nulls(len(found), subject), pa.array(numbers, pa.int64())]
+        told = pa.array(kinds, pa.int32())
+        yield pa.Table.from_arrays([*columns, told], schema=released_schema(subject))

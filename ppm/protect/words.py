@@ -180,12 +180,10 @@ def delay(plan: Plan, terms: Terms) -> str:
             f"{spoken(lateness)} after the end of their slot of {stream.slot}."
         )
     if terms.guarded:
-        # Subjects that are not declared become known by their rows, which must then be looked at.
-        others = "pass at once" if stream.subjects != "seen" else "pass through ppm as well"
         invented = spending_of(plan, terms).invented_rows
         return (
             f"Rows of private types come {spoken(lateness)} after the end of their slot of "
-            f"{stream.slot}; other rows {others}. A slot in which nothing happened gets "
+            f"{stream.slot}; other rows pass at once. A slot in which nothing happened gets "
             f"{number(invented)} invented rows of a known subject, on average."
         )
     return "Rows pass at once."
@@ -200,6 +198,7 @@ def not_covered(terms: Terms) -> Iterator[str]:
         yield "other event types and their times"
         if terms.releases_rows:
             yield "gaps that held-back rows leave in a sampled stream"
+            yield "how many rows a micro-batch or file of the source held, where that is fixed"
     if "decoy-windows" in mechanisms:
         yield "that a pattern did not happen, and the true slots around it"
     if any(isinstance(term.rule, Geo) for term in terms.columns):

@@ -77,7 +77,8 @@ def bit_words(
     predicates: Sequence[Node], schema: T.StructType, *, zones: Mapping[str, Zone], timezone: str
 ) -> list[SparkColumn]:
     """One bit for each predicate that a row meets, in as few whole numbers as they fit."""
-    words = [F.lit(0).cast("long") for _ in range(-(-len(predicates) // BITS_IN_A_COLUMN))]
+    count = max(1, -(-len(predicates) // BITS_IN_A_COLUMN))
+    words = [F.lit(0).cast("long") for _ in range(count)]
     for place, predicate in enumerate(predicates):
         bit = F.lit(1 << place % BITS_IN_A_COLUMN).cast("long")
         is_met = to_column(predicate, schema, zones=zones, timezone=timezone)

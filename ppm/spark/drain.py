@@ -14,7 +14,8 @@ from ppm.protect.open_slots import gathered_schema
 from ppm.protect.state import SEAL
 from ppm.protect.step import Protection
 from ppm.spark.protect import Pipeline
-from ppm.spark.shards import STATE, finish_shards
+from ppm.spark.shards import START_OF_TIME, STATE, delay_of, finish_shards
+from ppm.spec.values import Duration
 
 
 def states_in(session: SparkSession, checkpoint: str) -> DataFrame:
@@ -38,21 +39,24 @@ def owner_in(states: DataFrame) -> Owner:
     return SEAL.owner_of(bytes(first.blob))
 
 
-def drained(states: DataFrame, pipeline: Pipeline, *, newest: int) -> DataFrame:
-    """The stand-ins of all slots up to that of the newest row, in microseconds."""
+def drained(states: DataFrame, pipeline: Pipeline, *, end: int) -> DataFrame:
+    """The stand-ins of all slots up to an end, in microseconds."""
     program, subject = pipeline.program, pipeline.plan.policy.stream.subject
     told = finish_shards(
         states,
         Protection(program),
         rows=gathered_schema(program, to_arrow_type(pipeline.columns[subject].dataType)),
-        end=program.end_of(program.first_open(newest)),
+        end=end,
         output=pipeline.released,
     )
     return pipeline.shaped(pipeline.stand_ins(told))
 
 
-def last_watermark(session: SparkSession, checkpoint: str) -> int:
-    """The watermark that the stream reached, in milliseconds, from Spark's log of commits."""
+def newest_row(session: SparkSession, checkpoint: str, lateness: Duration) -> int:
+    """The latest moment that the stream's newest row can have, from Spark's log of commits.
+
+    Spark counts the watermark in milliseconds, and 0 says that there was no row.
+    """
     log = session.read.text(f"{checkpoint}/commits", wholetext=True)
     commits = log.select("_metadata.file_name", "value").collect()
     numbered = [(int(one.file_name), one.value) for one in commits if one.file_name.isdigit()]
@@ -60,4 +64,5 @@ def last_watermark(session: SparkSession, checkpoint: str) -> int:
         raise CheckpointError(f"{checkpoint} has no finished batch; there is nothing to drain")
     _, text = max(numbered)
     _version, _, said = text.partition("\n")
-    return int(json.loads(said)["nextBatchWatermarkMs"])
+    watermark = int(json.loads(said)["nextBatchWatermarkMs"])
+    return 1000 * (watermark + delay_of(lateness)) + 999 if watermark else START_OF_TIME

@@ -13,16 +13,18 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ppm.dp.secret import SecretRef
-from ppm.dp.source import Mode, Seed, source_of
-from ppm.errors import BindingError, PpmError, SecretError, did_you_mean
+from ppm.dp.source import Mode, Seed, reference, source_of
+from ppm.errors import BindingError, PpmError, did_you_mean, listed
 from ppm.protect.compile import program_of
 from ppm.protect.explain import Explanation, explain
 from ppm.protect.find import find_plan
+from ppm.protect.nesting import sharing_with
 from ppm.protect.open_slots import SUBJECT
 from ppm.protect.plan import Plan
 from ppm.protect.runnable import refuse_what_does_not_run, told_rows
 from ppm.protect.state import SEAL
-from ppm.spark.drain import drained, last_watermark, owner_in, states_in
+from ppm.spark.drain import drained, newest_row, owner_in, states_in
+from ppm.spark.predicate import column_type
 from ppm.spark.protect import COMMUNITY, Pipeline
 from ppm.spark.shards import quoted
 from ppm.spark.streams import binding_faults, plain_schema
@@ -54,21 +56,13 @@ def load(
     only, and what it makes says so.
     """
     plan = find_plan(policy)
-    if mode == "evaluation":
-        if seed is None or secret is not None:
-            raise SecretError("mode='evaluation' takes a seed and no secret")
+    place = SecretRef.file(secret) if isinstance(secret, str | Path) else secret
+    if place is None and mode == "production":
+        place = SecretRef.variable(VARIABLE)
+    noise = reference(mode, secret=place, seed=seed)
+    if isinstance(noise, Seed):
         log.warning("%s runs in mode evaluation: its noise hides nothing", plan.policy.name)
-        return Guard(plan, Seed(seed))
-    if mode != "production":
-        raise SecretError(f"mode is {mode}{did_you_mean(mode, ['production', 'evaluation'])}")
-    if seed is not None:
-        raise SecretError(
-            "a seed was given in production: noise that anybody can compute again hides nothing; "
-            "give a secret, or say mode='evaluation'"
-        )
-    if secret is None:
-        return Guard(plan, SecretRef.variable(VARIABLE))
-    return Guard(plan, secret if isinstance(secret, SecretRef) else SecretRef.file(secret))
+    return Guard(plan, noise)
 
 
 @dataclass(frozen=True)
@@ -103,13 +97,24 @@ class Guard:
 
         `subjects` are the known subjects, if the policy does not declare them: values, or a
         DataFrame with the subject's column, which is read when a stream first starts. `until` ends
-        a batch; without it, a batch ends with the slot of its newest public row. The query's
-        observed metrics (`metrics`) count stand-ins and what was lost: they are for whoever runs
-        ppm, and not for readers.
+        a batch; without it, a batch tells the slots that a stream would have told whose newest row
+        is its newest public one. The query's observed metrics (`metrics`) count stand-ins and what
+        was lost: they are for whoever runs ppm, and not for readers.
+
+        Streams of communities that are nested belong into one query, `protect_all`: in two of
+        them, other rows may be late, and readers who compare notes could tell.
         """
         if community not in self.plan.terms:
             hint = did_you_mean(community, sorted(self.plan.terms))
             raise PpmError(f"{community} is not a community of {self.plan.policy.name}{hint}")
+        others = sharing_with(self.plan, community)
+        if rows.isStreaming and others:
+            log.warning(
+                "%s is nested with %s: if each has a query of its own, rows that are late in one "
+                "and not in the other tell readers who compare notes; protect_all avoids that",
+                community,
+                listed(others),
+            )
         return self._protected(rows, (community,), subjects, until, shards, metrics, named=False)
 
     def protect_all(
@@ -125,12 +130,19 @@ class Guard:
         every = told_rows(self.plan)
         return self._protected(rows, every, subjects, until, shards, metrics, named=True)
 
-    def drain(self, checkpoint: str | Path, *, session: SparkSession | None = None) -> DataFrame:
+    def drain(
+        self,
+        checkpoint: str | Path,
+        *,
+        until: str | datetime | None = None,
+        session: SparkSession | None = None,
+    ) -> DataFrame:
         """What a stopped stream still holds, as a batch: slots that no watermark has closed.
 
-        The columns are those that the stream had. All slots up to that of the newest row are told,
-        with the noise that the stream would have drawn. Afterwards, start anew with a checkpoint of
-        its own and a later `from`: a stream that went on would tell these slots a second time.
+        The columns are those that the stream had. All slots up to `until` are told, or up to that
+        of the newest row, with the noise that the stream would have drawn. Afterwards, start anew
+        with a new checkpoint folder, a new version and a later `from`: a stream that went on would
+        tell these slots a second time.
         """
         running = session or SparkSession.active()
         place = str(checkpoint)
@@ -146,9 +158,12 @@ class Guard:
             names_communities=owner["the column community"] == "True",
         )
         SEAL.refuse_another(owner, program.owner(source_of(self.noise)))
-        delay = -(-self.plan.policy.stream.lateness.microseconds // 1000)
-        newest = 1000 * (last_watermark(running, place) + delay)
-        return drained(states, Pipeline(self.plan, program, METRICS), newest=newest)
+        if until is None:
+            newest = newest_row(running, place, self.plan.policy.stream.lateness)
+            end = program.end_of((newest - program.start) // program.slot)
+        else:
+            end = _microseconds(until) - 1
+        return drained(states, Pipeline(self.plan, program, METRICS), end=end)
 
     def _protected(
         self,
@@ -196,7 +211,14 @@ class Guard:
                 raise BindingError(
                     f"subjects must be a batch DataFrame with a column {stream.subject}"
                 )
-            return subjects.select(F.col(quoted(stream.subject)).cast(kind).alias(SUBJECT))
+            given = subjects.schema[stream.subject].dataType
+            if column_type(given) != column_type(kind):
+                raise BindingError(
+                    f"subjects has {stream.subject} as {given.simpleString()}, and the stream has "
+                    f"it as {kind.simpleString()}; cast one of them"
+                )
+            # A number that is too large for the stream's column is nobody's there.
+            return subjects.select(F.col(quoted(stream.subject)).try_cast(kind).alias(SUBJECT))
         if subjects is None and stream.subjects == "seen":
             return None
         values = stream.subjects if subjects is None else subjects
@@ -205,13 +227,22 @@ class Guard:
 
 def _frame_of(session: SparkSession, values: Iterable[str | int], kind: T.DataType) -> DataFrame:
     is_text = isinstance(kind, T.StringType)
-    try:
-        typed = [(str(value) if is_text else int(value),) for value in values]
-    except ValueError:
-        raise BindingError("a declared subject is no whole number, as the column holds") from None
+    given = values if not isinstance(values, str | bytes) else ()
+    typed = [(value if is_text else _whole_number(value),) for value in given]
+    if isinstance(values, str | bytes) or not all(type(one) in (str, int) for (one,) in typed):
+        raise BindingError(
+            "subjects must be a list of texts, or of whole numbers where the stream's column "
+            "holds them, or a DataFrame"
+        )
     schema = T.StructType([T.StructField(SUBJECT, T.StringType() if is_text else T.LongType())])
     frame = session.createDataFrame(typed, schema)
     return frame.select(F.col(SUBJECT).cast(kind).alias(SUBJECT))
+
+
+def _whole_number(value: object) -> object:
+    """A policy writes numbers as texts."""
+    is_written = isinstance(value, str) and value.lstrip("-").isdecimal()
+    return int(str(value)) if is_written else value
 
 
 def _microseconds(moment: str | datetime) -> int:

@@ -1,7 +1,8 @@
 """A protected DataFrame: public rows as they are, private types by what their slots tell.
 
-Rows of no private type never leave the JVM. The others become bits, go through the packed-shard
-operator, and come back as stand-ins, which Catalyst writes out.
+Rows of no private type stay in the JVM, but for whose they are and when, where that makes a subject
+known. The others become bits, go through the packed-shard operator, and come back as stand-ins,
+which Catalyst writes out.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ppm.protect.program import Program
 from ppm.protect.step import LOSSES, TOLD, Protection, released_schema
 from ppm.spark.binding import bit_words, never
 from ppm.spark.predicate import to_column
-from ppm.spark.shards import Shards, quoted, run_in_shards, with_watermark
+from ppm.spark.shards import Shards, delay_of, quoted, run_in_shards, with_watermark
 from ppm.spec.columns import Drop, Snap
 from ppm.spec.pattern import EventType
 
@@ -161,18 +162,18 @@ class Pipeline:
         return reduce(SparkColumn.__and__, unmet, F.lit(True))
 
     def _end(self, rows: DataFrame, until: int | None) -> DataFrame:
-        """The last moment of a batch: given, or the end of the slot of its newest public row.
+        """The last moment of a batch: given, or the watermark that its newest public row gives.
 
-        A private row must not decide it: that a slot is told of at all would give the row away.
+        So it ends where a stream would, before slots that may still fill. A private row must not
+        decide it: that a slot is told of at all would give the row away.
         """
         if until is not None:
             return rows.sparkSession.range(1).select(F.lit(until - 1).cast("long"))
-        program, stream = self.program, self.plan.policy.stream
+        stream = self.plan.policy.stream
         is_there = F.col(quoted(stream.subject)).isNotNull()
-        newest = F.max(F.unix_micros(F.col(quoted(stream.time))))
-        start, slot = F.lit(program.start), F.lit(program.slot)
+        newest = F.max(F.unix_millis(F.col(quoted(stream.time))))
         public = rows.where(self._is_public(rows, [*self.types.values()]) & is_there)
-        return public.select(newest - F.pmod(newest - start, slot) + slot - 1)
+        return public.select((newest - F.lit(delay_of(stream.lateness))) * 1000 - 1)
 
     def _counted(self, told: DataFrame) -> DataFrame:
         """The same rows; the query's metrics count stand-ins and losses."""

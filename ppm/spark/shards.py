@@ -8,7 +8,7 @@ sees all subjects of a shard at once. Spark keeps state, watermark, checkpoints 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,8 @@ _SHARD = "__ppm_shard"
 _ROWS_AT_ONCE = 200_000
 _BYTES_AT_ONCE = 64 << 20
 """How many rows, or bytes of them, are packed together: a blob for each shard of so many."""
+
+_NO_MORE = object()
 
 log = logging.getLogger(__name__)
 
@@ -106,10 +108,12 @@ def finish_shards(
     def finished(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for state in batch.column("blob").to_pylist():
-                found = guarded(
-                    lambda one: _blobs(step.finish(one, rows.empty_table(), end)), state
-                )
-                yield pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], ["blob"])
+                for blob in guarded_each(released, state):
+                    column = pa.array([blob], pa.binary())
+                    yield pa.RecordBatch.from_arrays([column], ["blob"])
+
+    def released(state: bytes) -> Iterator[bytes]:
+        return _blobs(step.finish(state, rows.empty_table(), end))
 
     return unpacked(states.select("blob").mapInArrow(finished, "blob binary"), output)
 
@@ -124,12 +128,17 @@ def quoted(column: str) -> str:
     return f"`{column.replace('`', '``')}`"
 
 
+def delay_of(lateness: Duration) -> int:
+    """A lateness in milliseconds, as Spark counts its watermark."""
+    return -(-lateness.microseconds // 1000)
+
+
 def with_watermark(rows: DataFrame, time: str, lateness: Duration) -> DataFrame:
     """A stream's watermark: it stands before rows are left out or packed, so that all move it."""
     if not rows.isStreaming:
         return rows
     given = rows.schema[time].metadata.get("spark.watermarkDelayMs")
-    wanted = -(-lateness.microseconds // 1000)
+    wanted = delay_of(lateness)
     if given is None:
         return rows.withWatermark(quoted(time), f"{wanted} milliseconds")
     if int(given) != wanted:
@@ -206,12 +215,12 @@ def to_blob(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _blobs(released: pa.Table | None) -> list[bytes]:
+def _blobs(released: Iterable[pa.Table]) -> Iterator[bytes]:
     """Rows as blobs that are none too large for a row."""
-    if released is None or not released.num_rows:
-        return []
-    size = max(1, released.num_rows * _BYTES_AT_ONCE // max(1, released.nbytes))
-    return [to_blob(released.slice(at, size)) for at in range(0, released.num_rows, size)]
+    for piece in released:
+        size = max(1, piece.num_rows * _BYTES_AT_ONCE // max(1, piece.nbytes))
+        for at in range(0, piece.num_rows, size):
+            yield to_blob(piece.slice(at, size))
 
 
 def from_blob(blob: bytes) -> pa.Table:
@@ -275,7 +284,7 @@ def _finished(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
         rows = pa.concat_tables([schema.empty_table(), *map(from_blob, blobs)])
         state = step.begin(pa.concat_tables(seeds) if seeds else None)
         found = step.finish(state, rows, packed["end"][0].as_py())
-        return pa.table({"blob": pa.array(_blobs(found), pa.binary())})
+        return pa.table({"blob": pa.array([*_blobs(found)], pa.binary())})
 
     # A function and not an object: Spark counts the arguments, and would take self for the key.
     return lambda packed: guarded(released, packed)
@@ -322,7 +331,7 @@ class _Processor(StatefulProcessor):
         timerValues: Any,
     ) -> Iterator[pd.DataFrame]:
         blobs = [blob for frame in rows for blob in frame["blob"]]
-        yield from guarded(self._turn, blobs, timerValues)
+        yield from guarded_each(self._turn, blobs, timerValues)
 
     def handleExpiredTimer(
         self,
@@ -330,7 +339,7 @@ class _Processor(StatefulProcessor):
         timerValues: Any,
         expiredTimerInfo: Any,  # noqa: ARG002
     ) -> Iterator[pd.DataFrame]:
-        yield from guarded(self._turn, [], timerValues)
+        yield from guarded_each(self._turn, [], timerValues)
 
     def close(self) -> None:
         pass
@@ -342,7 +351,7 @@ class _Processor(StatefulProcessor):
             self._state.update((state,))
         self._turn([], timers)
 
-    def _turn(self, blobs: list[bytes], timers: Any) -> list[pd.DataFrame]:
+    def _turn(self, blobs: list[bytes], timers: Any) -> Iterator[pd.DataFrame]:
         known = self._state.get()
         rows = pa.concat_tables([self._schema.empty_table(), *map(from_blob, blobs)])
         # A row at Spark's watermark is as late as allowed, so time has not passed it yet; and
@@ -355,7 +364,7 @@ class _Processor(StatefulProcessor):
         elif known is not None:
             self._state.clear()
         self._wake_at(turn.wake_at, passed)
-        return [pd.DataFrame({"blob": [blob]}) for blob in _blobs(turn.released)]
+        return (pd.DataFrame({"blob": [blob]}) for blob in _blobs(turn.released))
 
     def _wake_at(self, moment: int | None, passed: int) -> None:
         """Set the one timer of the shard; each call of Spark's costs a round trip."""
@@ -383,3 +392,10 @@ def guarded(body: Any, *arguments: Any) -> Any:
         where = "" if place is None else f" in {place.tb_frame.f_code.co_name}"
         said = f"a worker failed: {type(error).__name__}{where}; please report it"
     raise InternalError(said) from None
+
+
+def guarded_each(body: Callable[..., Iterator[Any]], *arguments: Any) -> Iterator[Any]:
+    """The same for a body whose results are made one by one."""
+    results = guarded(body, *arguments)
+    while (result := guarded(next, results, _NO_MORE)) is not _NO_MORE:
+        yield result

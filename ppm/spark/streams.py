@@ -73,6 +73,9 @@ def _types(rows: DataFrame, plan: Plan) -> Iterator[str]:
                 yield f"the stand-in of {name} has {column}, which the DataFrame has not{hint}"
         for column in misfits(event.stand_in or {}, known):
             yield f"the stand-in of {name} has a {column} that is no {known[column].value}"
+        for column, value in (event.stand_in or {}).items():
+            if column in rows.columns and not _fits(value, rows.schema[column].dataType):
+                yield f"the stand-in of {name} is too large for the column {column}"
 
 
 def _rules(rows: DataFrame, plan: Plan) -> Iterator[str]:
@@ -89,3 +92,12 @@ def _rules(rows: DataFrame, plan: Plan) -> Iterator[str]:
 def _is_number(rows: DataFrame, column: str) -> bool:
     found = column_type(rows.schema[column].dataType)
     return isinstance(found, ColumnType) and found.kind in (Kind.NUMBER, Kind.INTEGER)
+
+
+def _fits(value: object, kind: T.DataType) -> bool:
+    """Whether a whole number fits a narrow column; a cast would fail in the running query."""
+    widths: dict[type[T.DataType], int] = {T.ByteType: 8, T.ShortType: 16, T.IntegerType: 32}
+    bits = widths.get(type(kind), 64)
+    if not isinstance(kind, T.IntegralType) or not isinstance(value, int):
+        return True
+    return -(1 << bits - 1) <= value < 1 << bits - 1

@@ -55,7 +55,7 @@ def try_stream(
     subjects: Sequence[str | int] | None,
     noise: Seed,
     make: Make = Pipeline,
-) -> list[Received]:
+) -> Iterator[Received]:
     """Every row that communities receive of a stream, in the order in which they receive it.
 
     Each file is a micro-batch of the one job that protects the stream for all of them. `subjects`
@@ -84,7 +84,7 @@ def try_stream(
         known = None if subjects is None else _declared(session, plan, rows, subjects)
         safe = make(plan, program, METRICS).protected(rows, subjects=known, until=None)
         _written(safe, Path(scratch))
-        return [*_received(Path(scratch, "out"), [*columns])]
+        yield from _received(Path(scratch, "out"), [*columns])
 
 
 def _stream(
@@ -130,16 +130,17 @@ def _written(safe: DataFrame, scratch: Path) -> None:
         query.awaitTermination()
     finally:
         query.stop()
-    lost = _lost(query)
-    if lost:
-        raise InternalError(f"a made-up stream lost private rows: {listed(lost)}")
+    refuse_losses(query)
 
 
-def _lost(query: StreamingQuery) -> list[str]:
+def refuse_losses(query: StreamingQuery) -> None:
+    """An `InternalError` if a query has lost private rows."""
     batches = {one["batchId"]: one["observedMetrics"] for one in query.recentProgress}
     told = [one[METRICS] for one in batches.values() if one]
     counts = {name: sum(one[name] for one in told) for name in LOSSES}
-    return [f"{count} {name}" for name, count in counts.items() if count]
+    lost = [f"{count} {name}" for name, count in counts.items() if count]
+    if lost:
+        raise InternalError(f"a made-up stream lost private rows: {listed(lost)}")
 
 
 def _received(folder: Path, columns: Sequence[str]) -> Iterator[Received]:

@@ -15,6 +15,7 @@ from ppm.cep.columnar.tables import FOREVER, compile_pattern
 from ppm.cep.columnar.watch import CONTENT, TWIN, watch
 from ppm.cep.detection import Detection
 from ppm.cep.measure import measure
+from ppm.cep.step import Turn
 from ppm.spec.pattern import Pattern
 from tests.cep.columnar_tables import COLUMNS
 
@@ -95,8 +96,13 @@ def by_batches(
             random.shuffle(places)
             done = looked_for.step(state, own.take(pa.array(places, pa.int64())), watermark)
             state = done.state
-            told += done.released.to_pylist()
+            told += told_by(done)
     return sorted(told, key=lambda row: (row["match_id"] or "", str(row)))
+
+
+def told_by(turn: Turn) -> list[Told]:
+    """The rows that a step has released."""
+    return [row for piece in turn.released for row in piece.to_pylist()]
 
 
 def at_once(looked_for: Detection, table: pa.Table) -> list[Told]:

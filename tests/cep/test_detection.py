@@ -17,7 +17,7 @@ from ppm.cep.reference import find
 from ppm.errors import BindingError
 from ppm.spec.pattern import Pattern
 from tests.cep.columnar_tables import COLUMNS, random_streams, table_of
-from tests.cep.detections import at_once, by_batches, detection, rows_of
+from tests.cep.detections import at_once, by_batches, detection, rows_of, told_by
 from tests.cep.notation import MS, declare, events
 from tests.cep.pattern_streams import core_patterns, ways
 
@@ -203,7 +203,7 @@ def test_rows_without_subject_or_time_are_refused_or_dropped_and_counted() -> No
 
     def told(on_null: Any) -> Any:
         looked_for = detection([declare("a -> b within 9")], on_null=on_null)
-        return looked_for.step(None, rows_of(looked_for, broken), FOREVER).released.to_pylist()
+        return told_by(looked_for.step(None, rows_of(looked_for, broken), FOREVER))
 
     with pytest.raises(BindingError, match=r"2 rows without subject, time or id; .*on_null"):
         told("refuse")
@@ -218,14 +218,14 @@ def test_late_rows_are_counted_and_told_on_request(tells_late: bool) -> None:
     second = table_of({"one": events("a2@2 b@3 b2@4")}, ids="number")
     state = looked_for.step(None, rows_of(looked_for, first), -FOREVER).state
     done = looked_for.step(state, rows_of(looked_for, second), 3 * MS)
-    told = done.released.to_pylist()
+    told = told_by(done)
     assert [one["kind"] for one in told] == [*["late"] * 2 * tells_late, "losses"]
     assert told[-1]["__ppm_late"] == 2
     if tells_late:
         assert sorted(_micros(one["at"]) // MS for one in told[:2]) == [2, 3]
         assert sorted(e["id"] for one in told[:2] for _, es in one["stages"] for e in es) == [0, 1]
     end = looked_for.step(done.state, rows_of(looked_for, second.slice(0, 0)), FOREVER)
-    [match] = end.released.to_pylist()
+    [match] = told_by(end)
     assert (_micros(match["start"]), _micros(match["end"])) == (1 * MS, 4 * MS)
 
 

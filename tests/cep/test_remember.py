@@ -15,7 +15,7 @@ from ppm.cep.columnar.tables import FOREVER
 from ppm.cep.detection import Detection
 from ppm.errors import CheckpointError
 from tests.cep.columnar_tables import table_of
-from tests.cep.detections import detection, rows_of
+from tests.cep.detections import detection, rows_of, told_by
 from tests.cep.notation import MS, declare, events
 
 OWNER = {"the pattern p": "1", "the number of shards": "2"}
@@ -61,8 +61,8 @@ def test_yesterdays_checkpoint_is_read() -> None:
     assert is_equal(from_bytes(kept, door().owner), from_bytes(state_of(door()), door().owner))
     looked_for = door()
     empty = rows_of(looked_for, table_of({}, ids="number"))
-    told = looked_for.step(kept, empty, FOREVER).released.to_pylist()
-    assert told == looked_for.step(state_of(looked_for), empty, FOREVER).released.to_pylist()
+    told = told_by(looked_for.step(kept, empty, FOREVER))
+    assert told == told_by(looked_for.step(state_of(looked_for), empty, FOREVER))
     assert sorted(one["kind"] for one in told) == ["match", "timed_out", "timed_out"]
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import ppm.audit.stream as ppm_audit_stream
 import ppm.protect.mechanisms
+from ppm.audit.stream import audit_stream
 from ppm.dp.mechanisms.binary import BinaryResponse
 from ppm.dp.nested.response import ResponseChain
+from tests.audit.broken import times, to_types, with_bugs
+from tests.audit.village import in_process
 from tests.cli.door import Ppm, edit
 
 POLICY = "policies/smart-door.yaml"
-FEW = ("--runs", "2000", "--seed", "7")
+FEW = ("--runs", "2000", "--seed", "7", "--canaries", "0")
+"""A quick audit of the mechanisms alone."""
 
 
 def test_it_shows_claims_and_what_became_of_them(ppm: Ppm, project: Path) -> None:
@@ -28,17 +34,16 @@ def test_it_shows_claims_and_what_became_of_them(ppm: Ppm, project: Path) -> Non
     assert any(line[:6] == ["house-empty", "response", "a", "slot", "2", "2"] for line in lines)
     assert any(line[:5] == ["how-many", "answers,", "count", "an", "answer"] for line in lines)
     assert sum(line[-1:] == ["holds"] for line in lines) == 2
-    assert "not yet the protected stream end to end. No data of yours was read." in (
-        " ".join(run.out.split())
-    )
+    assert "and not the protected stream. No data of yours was read." in (" ".join(run.out.split()))
     assert run.out.endswith("\n2 claims audited: none was exceeded\n")
 
 
 def test_a_seed_repeats_an_audit_and_a_fresh_one_is_told(ppm: Ppm, project: Path) -> None:
-    first = ppm("audit", project / POLICY, "--runs", "500").out
+    quick = ("audit", project / POLICY, "--runs", "500", "--canaries", "0")
+    first = ppm(*quick).out
     seed = first.partition("seed ")[2].split()[0]
-    assert ppm("audit", project / POLICY, "--runs", "500", "--seed", seed).out == first
-    assert ppm("audit", project / POLICY, "--runs", "500").out != first
+    assert ppm(*quick, "--seed", seed).out == first
+    assert ppm(*quick).out != first
 
 
 def test_one_community_is_audited_alone(ppm: Ppm, project: Path) -> None:
@@ -82,7 +87,9 @@ def test_a_community_for_which_nothing_is_drawn(ppm: Ppm, project: Path) -> None
     assert run.code == 0
     assert "claim" not in run.out
     assert run.out.endswith("\nnothing to audit: no noise is drawn for residents\n")
-    found = json.loads(ppm("audit", project / POLICY, "--community", "residents", "--json").out)
+    found = json.loads(
+        ppm("audit", project / POLICY, "--community", "residents", "--json", *FEW).out
+    )
     assert (found["ok"], found["alone"], found["together"]) == (True, [], [])
     run = ppm("audit", project / POLICY, *FEW)
     assert "residents, for whom nothing is drawn\n" in run.out
@@ -99,7 +106,7 @@ def test_json_holds_every_number(ppm: Ppm, project: Path) -> None:
     assert (first["of"], first["claim"], first["ok"]) == (["house-empty"], 2.0, True)
     assert first["audited"] < first["exact"] <= 2
     assert second["event"]["tested"] == [1400, 1400]
-    assert found["together"] == []
+    assert (found["together"], found["stream"]) == ([], None)
 
 
 def test_a_rule_without_a_guarantee_says_so(ppm: Ppm, project: Path) -> None:
@@ -112,6 +119,78 @@ def test_a_rule_without_a_guarantee_says_so(ppm: Ppm, project: Path) -> None:
     run = ppm("audit", project / POLICY, *FEW)
     assert run.code == 0
     assert "\n      declared without a guarantee: which rows it changes tells more" in run.out
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_stream_is_protected_and_audited_end_to_end(ppm: Ppm, project: Path) -> None:
+    run = ppm("audit", project / POLICY, "--runs", "2000", "--seed", "7", "--canaries", "1000")
+    assert run.code == 0
+    lines = run.out.splitlines()
+    at = lines.index("The protected stream: 1,000 canaries of house-empty in one Spark job")
+    assert lines[at + 1] == "  told of        claim  two worlds  one run  verdict"
+    assert lines[at + 3] == "  services"
+    name, claim, worlds, guesses, verdict = lines[at + 4].split()
+    assert (name, claim, verdict) == ("house-empty", "2", "holds")
+    assert 0.5 < float(worlds) < 2
+    assert 1 < float(guesses) < 2
+    said = " ".join(run.out.split())
+    assert "researchers is left out: communities.researchers gets no rows: " in said
+    assert "With 4 tests, a policy that is right is blamed with chance 4e-06 at most." in said
+    assert run.out.endswith("\n3 claims audited: none was exceeded\n")
+
+
+def test_a_stream_that_tells_more_than_it_says_ends_with_code_1(
+    ppm: Ppm, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bug: half the noise, in the step that Spark would call."""
+    alter = with_bugs(to_types(times(2), ("arm", "lock")))
+    broken = partial(audit_stream, run=partial(in_process, alter=alter))
+    monkeypatch.setattr(ppm_audit_stream, "audit_stream", broken)
+    few = ("audit", project / POLICY, "--runs", "2000", "--seed", "7", "--canaries", "1000")
+    run = ppm(*few)
+    assert run.code == 1
+    row = next(line for line in reversed(run.out.splitlines()) if "house-empty" in line)
+    assert row.split()[1] == "2"
+    assert row.endswith("exceeded")
+    assert "guesses about 700 canaries were right" in " ".join(run.out.split())
+    assert run.out.endswith("\n1 of 3 claims exceeded: the policy tells more than it says\n")
+
+    found = json.loads(ppm(*few, "--json").out)
+    assert (found["ok"], found["audits"]) == (False, "mechanisms and stream")
+    assert all(one["ok"] for one in found["alone"])
+    stream = found["stream"]
+    assert (stream["ok"], stream["communities"]) == (False, ["services"])
+    (measured,) = stream["measured"]
+    assert (measured["communities"], measured["of"]) == (["services"], "house-empty")
+    assert measured["claim"] == 2
+    assert measured["one_run"] > 2
+    assert measured["guesses"]["about"] == 700
+
+
+def test_a_pair_of_whom_one_sees_the_pattern_is_void(
+    ppm: Ppm, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(project / POLICY, "communities:\n", "communities:\n  residents: {}\n")
+    monkeypatch.setattr(ppm_audit_stream, "audit_stream", partial(audit_stream, run=in_process))
+    few = ("audit", project / POLICY, "--runs", "500", "--seed", "7", "--canaries", "100")
+    run = ppm(*few)
+    assert run.code == 0
+    lines = run.out.splitlines()
+    at = lines.index("  residents and services, who compare notes")
+    assert lines[at + 1].split() == ["house-empty", "none", "void"]
+    assert lines[at + 2].strip() == "not hidden: one of them sees the pattern as it is"
+    measured = json.loads(ppm(*few, "--json").out)["stream"]["measured"]
+    assert [(one["communities"], one["claim"], one["ok"]) for one in measured] == [
+        (["services"], 2, True),
+        (["residents", "services"], None, True),
+    ]
+
+
+def test_a_stream_whose_communities_do_not_run_is_not_started(ppm: Ppm, project: Path) -> None:
+    run = ppm("audit", project / POLICY, "--community", "researchers", "--runs", "500")
+    assert run.code == 0
+    assert "researchers is left out: " in run.out
+    assert "The protected stream" not in run.out
 
 
 class TestAClaimThatIsExceeded:
@@ -175,6 +254,11 @@ class TestFaults:
                 ["smart-door", "--community", "service"],
                 "service is not a community of smart-door; did you mean services?",
                 id="a community that is not known",
+            ),
+            pytest.param(
+                ["smart-door", "--canaries", "50"],
+                "--canaries is 50; give 0, or at least 100",
+                id="too few canaries",
             ),
         ],
     )

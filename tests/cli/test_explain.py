@@ -29,8 +29,8 @@ taken as independent: the makers' own doors.
 
 Companies that were booked.
 
-Rows of private types come 5 min after the end of their slot of 1 h; other rows pass through \
-ppm as well. A slot in which nothing happened gets 0.5379 invented rows of a known subject, on \
+Rows of private types come 5 min after the end of their slot of 1 h; other rows pass at \
+once. A slot in which nothing happened gets 0.5379 invented rows of a known subject, on \
 average.
 
 ### What it may learn
@@ -61,6 +61,7 @@ row is of its types |
 
 - other event types and their times
 - gaps that held-back rows leave in a sampled stream
+- how many rows a micro-batch or file of the source held, where that is fixed
 - rows of other subjects
 - types that go together with a private one but are not declared in its pattern
 - which rows are late

@@ -126,10 +126,10 @@ class Town:
     def _shard(self, who: str | None) -> int:
         return zlib.crc32((who or "").encode()) % self.shards
 
-    def _note(self, released: pa.Table) -> None:
+    def _note(self, released: Iterable[pa.Table]) -> None:
         program = self.step.program
-        columns = (released[name].to_pylist() for name in (SUBJECT, SLOT, TOLD))
-        for who, slot, told in zip(*columns, strict=True):
+        rows = [row for piece in released for row in piece.to_pylist()]
+        for who, slot, told in ((row[SUBJECT], row[SLOT], row[TOLD]) for row in rows):
             if told < 0:
                 self.lost[LOSSES[-1 - told]] += slot
             else:

@@ -106,7 +106,8 @@ def _outputs(
     )
     step = Scripted(program, script)
     state = step.begin(pa.table({SUBJECT: names}))
-    released = step.finish(state, step.gather(rows)[0], program.end_of(0)).to_pylist()
+    pieces = step.finish(state, step.gather(rows)[0], program.end_of(0))
+    released = [row for piece in pieces for row in piece.to_pylist()]
     found: list[set[tuple[int, str, str]]] = [set() for _ in names]
     for one in released:
         if one[TOLD] < 0:

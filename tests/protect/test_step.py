@@ -15,12 +15,16 @@ import pytest
 from ppm.dp.source import Seed
 from ppm.errors import BindingError, BudgetError, CheckpointError
 from ppm.protect import step as module
+from ppm.protect.check import check_project
+from ppm.protect.compile import program_of
+from ppm.protect.guarantee import guarantees
 from ppm.protect.open_slots import SUBJECT, TIME, bit_names
 from ppm.protect.program import Program
 from ppm.protect.step import TOLD, Protection
 from tests.protect.running import NEIGHBOURS, SEEN, Event, Town, town_program
 from tests.protect.town import POLICY, Edit, in_stream
 
+ROOT = Path(__file__).parents[2]
 SLOT = 900
 """Seconds."""
 
@@ -178,6 +182,22 @@ def test_a_horizon_withholds_slots_by_their_number(tmp_path: Path) -> None:
     assert told == [0, 1, 5, 6, 10, 11]
 
 
+def test_a_horizon_stops_where_explain_says() -> None:
+    plan = check_project(ROOT).plan("quiet-house")
+    program = program_of(
+        plan,
+        ["energy-adviser"],
+        noise=Seed(7),
+        columns="",
+        shards=1,
+        knows_subjects=True,
+        names_communities=False,
+    )
+    stops = {unit.readers[0].stop for unit in program.units}
+    told = {one.paid_slots for one in guarantees(plan, plan.terms["energy-adviser"])}
+    assert {None if stop is None else stop.paid for stop in stops} == told == {400}
+
+
 def test_communities_get_rows_of_their_own_releases(tmp_path: Path) -> None:
     both = whole(town_program(tmp_path, NEIGHBOURS), [("ada", 5, "clinic")], 300).told
     for community in ("friends", "neighbours"):
@@ -229,13 +249,48 @@ def most_bits(number: int) -> Iterator[None]:
         yield
 
 
-def test_a_row_from_the_far_future_is_an_error_and_not_a_flood(tmp_path: Path) -> None:
+@pytest.mark.parametrize("slot", [1 << 30, 1 << 50])
+def test_a_row_from_the_far_future_is_an_error_and_not_a_flood(tmp_path: Path, slot: int) -> None:
     program = town_program(tmp_path)
     town = Town(Protection(program))
-    with pytest.raises(BudgetError, match="look for rows from the far future"):
-        town.batch([], program.end_of(20_000_000))
-    with most_bits(7), pytest.raises(BudgetError, match="1 slot of 2 subjects would be released"):
+    with pytest.raises(BudgetError, match="a row from the far future has closed every slot"):
+        town.batch([], program.end_of(slot))
+    with most_bits(7), pytest.raises(BudgetError, match="up to 1 slot of 2 subjects would be"):
         town.batch([], program.end_of(0))
+
+
+def test_a_long_backlog_leaves_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_AT_ONCE", 100)
+    town = Town(Protection(town_program(tmp_path)))
+    pieces = [*town.step.finish(town.states[0], town.no_rows, town.step.program.end_of(999))]
+    assert len(pieces) == 20
+    assert max(piece.num_rows for piece in pieces) <= 100 * 4
+
+
+def test_a_subject_of_any_bytes_is_a_subject(tmp_path: Path) -> None:
+    """Spark calls a text what Python cannot read as one."""
+    program = town_program(tmp_path, *sure(SEEN))
+    step = Protection(program)
+    raw = pa.array([b"\xffa", b"\xffa", "ø".encode()]).cast(pa.binary()).view(pa.string())
+    rows = pa.table(
+        {
+            SUBJECT: raw,
+            TIME: pa.array([program.start] * 3, pa.timestamp("us", "UTC")),
+            bit_names(1)[0]: [0, 1, 0],
+        }
+    )
+    [told] = step.finish(None, step.gather(rows)[0], program.end_of(0))
+    assert told[SUBJECT].cast(pa.binary()).to_pylist() == [b"\xffa"]
+
+
+def test_a_late_public_row_makes_its_subject_known_from_the_next_open_slot_on(
+    tmp_path: Path,
+) -> None:
+    program = town_program(tmp_path, *sure(SEEN))
+    town = Town(Protection(program))
+    town.batch([[("eve", 10, "park"), ("eve", 2000, "clinic")]], program.end_of(1))
+    town.batch([], program.end_of(2))
+    assert town.told == [("eve", 2, "clinic", "friends")]
 
 
 def test_many_slots_are_drawn_in_parts_that_fit_together(
@@ -269,5 +324,5 @@ def test_more_types_than_a_column_has_bits_are_told_apart(tmp_path: Path) -> Non
         }
     )
     state = step.begin(pa.table({SUBJECT: ["ada"]}))
-    told = step.finish(state, step.gather(rows)[0], wide.end_of(0))
+    [told] = step.finish(state, step.gather(rows)[0], wide.end_of(0))
     assert [wide.types[number] for number in told[TOLD].to_pylist()] == ["clinic"]

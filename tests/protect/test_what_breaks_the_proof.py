@@ -14,8 +14,8 @@ import pytest
 
 from ppm.dp.source import Seed
 from ppm.protect.program import Program
-from ppm.protect.step import LOSSES, TOLD, Protection, released_schema
-from tests.protect.running import JOINT, NEIGHBOURS, SEEN, Event, Town, town_plan, town_program
+from ppm.protect.step import LOSSES, Protection
+from tests.protect.running import JOINT, NEIGHBOURS, SEEN, Event, Town, town_program
 from tests.protect.town import (
     POLICY,
     SHARED_CLINIC,
@@ -33,16 +33,6 @@ def run(program: Program, *batches: tuple[Sequence[Event], int]) -> Town:
     for events, watermark in batches:
         town.batch([events], watermark)
     return town
-
-
-def test_payload_or_exact_time_passed_through_on_scoped_types(tmp_path: Path) -> None:
-    import pyarrow as pa
-
-    told = released_schema(pa.string())
-    assert told.names == ["__ppm_subject", "__ppm_slot", TOLD]
-    step = Protection(town_program(tmp_path))
-    kept = step.packed_schema(told).names
-    assert "__ppm_time" not in kept
 
 
 def test_sequence_numbers_on_pass_through_rows(tmp_path: Path) -> None:
@@ -72,11 +62,14 @@ def test_empty_slots_left_alone(tmp_path: Path) -> None:
 
 
 def test_slot_borders_that_depend_on_data(tmp_path: Path) -> None:
+    """Whenever the first row comes, the same slots are told of, with the same noise."""
     program = town_program(tmp_path)
-    for first in (1.0, 899.0, 901.5):
-        town = Town(Protection(program))
-        state = town.step(town.states[0], town._gathered([("ada", first, "park")]), 0).state
-        assert town.step(state, town.no_rows, 0).wake_at == program.end_of(0)
+    told = [
+        run(program, ([("ada", first, "park")], 0), ([], program.end_of(40))).told
+        for first in (1.0, 899.0, 901.5, 20_000.0)
+    ]
+    assert len(told[0]) > 50
+    assert told[1:] == told[:1] * 3
 
 
 def test_first_sight_through_a_private_row(tmp_path: Path) -> None:
@@ -107,7 +100,7 @@ def test_latency_that_differs(tmp_path: Path) -> None:
             rows = town._gathered(events) if number == 0 else town.no_rows
             turn = town.step(town.states[0], rows, moment)
             town.states[0] = turn.state
-            told.append((turn.released.num_rows > 0, turn.wake_at))
+            told.append((any(piece.num_rows for piece in turn.released), turn.wake_at))
         return told
 
     assert released_at([*OTHERS, *VISITS]) == released_at(OTHERS) == released_at([])
@@ -185,10 +178,3 @@ def test_float_noise(tmp_path: Path) -> None:
     for unit in program.units:
         assert all(isinstance(stage.swaps, int) for stage in unit.chain.stages)
         assert all(unit.chain.certificate(n).holds for n in range(len(unit.chain.epsilons)))
-
-
-def test_allocation_learnt_from_the_protected_stream(tmp_path: Path) -> None:
-    """Epsilons are in the program before a row is seen, and the same whatever rows come."""
-    plan = town_plan(tmp_path)
-    assert {unit.chain.epsilons for unit in town_program(tmp_path).units} == {(0.5,)}
-    assert plan.policy.prior is None

@@ -7,6 +7,7 @@ exceptions, reprs, and Spark's own log. Only the protected rows go to files.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,15 +22,29 @@ from ppm.spark import protect
 SCHEMA = "person string, ts timestamp, place string, age bigint, lat double, lon double"
 
 
+LOG = """\
+rootLogger.level = info
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d %p %c: %m%n%ex
+logger.python.name = org.apache.spark.api.python.PythonGatewayServer
+logger.python.level = info
+"""
+"""Without the last two lines, Spark takes Python for a shell, and logs warnings only."""
+
+
 def failing(subject: str) -> type[Protection]:
     """A step that releases a text where numbers belong: Arrow's own error names the value."""
 
     class FailsToCast(Protection):
-        def finish(self, state: bytes | None, rows: pa.Table, end: int) -> pa.Table:
-            told = Protection.finish(self, state, rows, end)
-            numbers = pa.field(SUBJECT, pa.int64())
-            named = told.set_column(0, SUBJECT, pa.repeat(subject, told.num_rows))
-            return named.cast(pa.schema([numbers, *list(told.schema)[1:]]))
+        def finish(self, state: bytes | None, rows: pa.Table, end: int) -> Iterator[pa.Table]:
+            for told in Protection.finish(self, state, rows, end):
+                numbers = pa.field(SUBJECT, pa.int64())
+                named = told.set_column(0, SUBJECT, pa.repeat(subject, told.num_rows))
+                yield named.cast(pa.schema([numbers, *list(told.schema)[1:]]))
 
     return FailsToCast
 
@@ -55,16 +70,18 @@ def stream(guard: ppm.Guard, spark: SparkSession, folder: Path, source: str) -> 
 
 
 def main(folder: Path, canary: str) -> None:
+    settings = folder / "log4j2.properties"
+    settings.write_text(LOG)
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={settings}")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )
-    spark.sparkContext.setLogLevel("INFO")
     guard = ppm.load(folder / "policies" / "town.yaml", secret=folder / "secret")
     frame = spark.read.schema(SCHEMA).parquet(str(folder / "good"))
     safe = guard.protect_all(frame)

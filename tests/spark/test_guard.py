@@ -11,7 +11,7 @@ import pytest
 
 import ppm
 from ppm.dp.secret import SecretRef, write_new_secret
-from tests.protect.running import SEEN
+from tests.protect.running import NEIGHBOURS, SEEN
 from tests.protect.town import POLICY, Edit, another_community, check_town, in_friends, mechanism
 from tests.spark.town_stream import SCHEMA, frame_of, town_events, town_guard
 
@@ -106,22 +106,51 @@ def test_a_community_is_known_by_its_name(spark: SparkSession, tmp_path: Path) -
     ("subjects", "edits", "sentence"),
     [
         (["eve"], (), "subjects are declared by the policy town already"),
-        (["eve", "7"], (SEEN, (POLICY, "person: string", "person: integer")), "no whole number"),
+        (["eve", "7"], (SEEN, (POLICY, "person: string", "person: integer")), "list of texts"),
+        ([7.5, True], (SEEN, (POLICY, "person: string", "person: integer")), "list of texts"),
+        ("eve", (SEEN,), "must be a list of texts"),
+        ([None], (SEEN,), "must be a list of texts"),
     ],
 )
 def test_subjects_that_do_not_fit_are_refused(
     spark: SparkSession, tmp_path: Path, subjects: Any, edits: tuple[Edit, ...], sentence: str
 ) -> None:
     guard = town_guard(tmp_path, *edits)
-    columns = SCHEMA.replace("person string", "person int") if edits else SCHEMA
+    columns = SCHEMA.replace("person string", "person int") if len(edits) > 1 else SCHEMA
     with pytest.raises(ppm.BindingError, match=sentence):
         guard.protect(frame(spark, columns), "friends", subjects=subjects)
 
 
 def test_a_frame_of_subjects_needs_their_column(spark: SparkSession, tmp_path: Path) -> None:
     people = spark.createDataFrame([("ada",)], "name string")
+    guard = town_guard(tmp_path, SEEN)
     with pytest.raises(ppm.BindingError, match="must be a batch DataFrame with a column person"):
-        town_guard(tmp_path, SEEN).protect(frame(spark), "friends", subjects=people)
+        guard.protect(frame(spark), "friends", subjects=people)
+    numbers = spark.createDataFrame([(7,)], "person int")
+    with pytest.raises(ppm.BindingError, match="subjects has person as int, and the stream has it"):
+        guard.protect(frame(spark), "friends", subjects=numbers)
+
+
+def test_a_nested_community_is_warned_of_a_query_of_its_own(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    guard = town_guard(tmp_path, NEIGHBOURS)
+    stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
+    with caplog.at_level(logging.WARNING):
+        guard.protect(stream, "friends")
+    assert "friends is nested with neighbours: if each has a query of its own" in caplog.text
+    caplog.clear()
+    guard.protect_all(stream)
+    guard.protect(frame(spark), "friends")
+    assert "nested" not in caplog.text
+
+
+def test_a_stand_in_must_fit_the_column(spark: SparkSession, tmp_path: Path) -> None:
+    stand_in = "stand_in: {place: clinic}"
+    wide = ("patterns/visit.yaml", stand_in, stand_in.replace("}", ", age: 300}"))
+    narrow = frame(spark, SCHEMA.replace("age bigint", "age tinyint"))
+    with pytest.raises(ppm.BindingError, match="clinic is too large for the column age"):
+        town_guard(tmp_path, wide).protect(narrow, "friends")
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ class Hold(Step):
         is_ready = pc.less_equal(times, pa.scalar(watermark, pa.int64()))
         ready, rest = held.filter(is_ready), held.filter(pc.invert(is_ready))
         if rest.num_rows == 0:
-            return Turn(None, ready)
-        return Turn(to_blob(rest), ready, pc.min(pc.cast(rest["ts"], pa.int64())).as_py())
+            return Turn(None, [ready])
+        return Turn(to_blob(rest), [ready], pc.min(pc.cast(rest["ts"], pa.int64())).as_py())
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Alarm(Step):
     def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
         at = int(START.timestamp()) * 1_000_000
         if state == b"rung" or watermark < at:
-            return Turn(state or b"waiting", None, None if state == b"rung" else at)
+            return Turn(state or b"waiting", [], None if state == b"rung" else at)
         ring = pa.table(
             {"who": ["shard"], "ts": pa.nulls(1, rows.schema.field("ts").type), "n": [1]}
         )
-        return Turn(b"rung", ring.cast(rows.schema))
+        return Turn(b"rung", [ring.cast(rows.schema)])
 
 
 @dataclass(frozen=True)

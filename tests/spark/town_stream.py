@@ -33,7 +33,7 @@ def town_guard(root: Path, *edits: Edit, seed: int = 7) -> ppm.Guard:
 def town_events(count: int = 900) -> list[Event]:
     """Two known people and a stranger, out of order by less than a minute."""
     random = Random(11)
-    return [
+    events: list[Event] = [
         (
             random.choice(("ada", "bo", "eve")),
             20.0 * number + random.uniform(0, 50),
@@ -41,6 +41,8 @@ def town_events(count: int = 900) -> list[Event]:
         )
         for number in range(count)
     ]
+    # The newest row is a public one, so that a batch ends where a stream does.
+    return [*events, ("ada", 20.0 * count + 60, "home")]
 
 
 def rows_of(events: Sequence[Event]) -> list[Row]:
@@ -83,10 +85,3 @@ def told(frame: DataFrame) -> Counter[str]:
     """What a frame says, to the last digit, whatever the order."""
     as_text = frame.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false')) AS told")
     return Counter(row.told for row in as_text.collect())
-
-
-def closed_by(frame: DataFrame, events: Sequence[Event], *, lateness: int = 120) -> DataFrame:
-    """All public rows, and private ones of the slots that a stream of these events has closed."""
-    newest = max(at for _, at, _ in events if at is not None) - lateness
-    end = START + timedelta(seconds=newest // 900 * 900)
-    return frame.where(~frame.place.isin(*PRIVATE) | (frame.ts < end))

@@ -227,9 +227,9 @@ class Guard:
 
 def _frame_of(session: SparkSession, values: Iterable[str | int], kind: T.DataType) -> DataFrame:
     is_text = isinstance(kind, T.StringType)
-    given = values if not isinstance(values, str | bytes) else ()
-    typed = [(value if is_text else _whole_number(value),) for value in given]
-    if isinstance(values, str | bytes) or not all(type(one) in (str, int) for (one,) in typed):
+    given = None if isinstance(values, str | bytes) else [*values]
+    typed = [(one if is_text else _whole_number(one),) for one in given or ()]
+    if given is None or not all(type(one) is (str if is_text else int) for (one,) in typed):
         raise BindingError(
             "subjects must be a list of texts, or of whole numbers where the stream's column "
             "holds them, or a DataFrame"

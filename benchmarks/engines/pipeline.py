@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -53,13 +54,15 @@ class _Nothing(Step):
 
 @dataclass(frozen=True)
 class _Silent(_Nothing):
-    """A step that does its work, and releases nothing."""
+    """A step that does all of its work, and keeps what it releases to itself."""
 
     def begin(self, seeds: pa.Table | None) -> bytes | None:
         return self.step.begin(seeds)
 
     def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
-        return replace(self.step(state, rows, watermark), released=None)
+        turn = self.step(state, rows, watermark)
+        deque(turn.released, maxlen=0)  # pieces are made only when they are asked for
+        return replace(turn, released=())
 
 
 def parts_of_stream(protect: Callable[[DataFrame], DataFrame], rows: DataFrame) -> dict[str, Spent]:

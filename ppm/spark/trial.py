@@ -63,28 +63,27 @@ def try_stream(
     lost on the way is an `InternalError`: a trial of rows that never arrive would prove nothing.
     """
     refuse_what_does_not_run(plan, communities)
-    with (
-        in_plain_words(Path("a made-up stream")),
-        local_session() as session,
-        TemporaryDirectory(prefix="ppm-") as scratch,
-    ):
-        rows = _stream(session, Path(scratch, "in"), columns, files)
-        faults = [*binding_faults(rows, plan, taken=[COMMUNITY])]
-        if faults:
-            raise BindingError("\n".join(faults))
-        program = program_of(
-            plan,
-            communities,
-            noise=noise,
-            columns=plain_schema(rows).json(),
-            shards=SHARDS,
-            knows_subjects=subjects is not None,
-            names_communities=True,
-        )
-        known = None if subjects is None else _declared(session, plan, rows, subjects)
-        safe = make(plan, program, METRICS).protected(rows, subjects=known, until=None)
-        _written(safe, Path(scratch))
-        yield from _received(Path(scratch, "out"), [*columns])
+    with TemporaryDirectory(prefix="ppm-") as scratch:
+        folder = Path(scratch)
+        # Spark is gone before rows are handed out, whatever becomes of whoever takes them.
+        with in_plain_words(Path("a made-up stream")), local_session() as session:
+            rows = _stream(session, folder / "in", columns, files)
+            faults = [*binding_faults(rows, plan, taken=[COMMUNITY])]
+            if faults:
+                raise BindingError("\n".join(faults))
+            program = program_of(
+                plan,
+                communities,
+                noise=noise,
+                columns=plain_schema(rows).json(),
+                shards=SHARDS,
+                knows_subjects=subjects is not None,
+                names_communities=True,
+            )
+            known = None if subjects is None else _declared(session, plan, rows, subjects)
+            safe = make(plan, program, METRICS).protected(rows, subjects=known, until=None)
+            _written(safe, folder)
+        yield from _received(folder / "out", [*columns])
 
 
 def _stream(

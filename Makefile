@@ -12,7 +12,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/installed  ## protect a stream of a flat's sensors, and say what that promises
-	@echo "Checking the shipped policies, then protecting a stream on a local Spark (about 20 s) ..."
+	@echo "Checking the shipped policies, then protecting a stream on a local Spark ..."
 	@$(BIN)/ppm check
 	@$(BIN)/python examples/wrap_stream.py 2>/dev/null || $(BIN)/python examples/wrap_stream.py
 	@$(BIN)/ppm explain policies/quiet-house.yaml --community care-team

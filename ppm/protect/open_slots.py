@@ -5,6 +5,7 @@ Existence bits only: a row that comes twice, or in another order, changes nothin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +26,8 @@ SUBJECT, TIME, SLOT, ROWS, IS_PUBLIC = (
 )
 Flags = npt.NDArray[np.bool_]
 _FAR = 1 << 61
+_NEAR = 1 << 40
+"""How far apart whole numbers may lie that stand for themselves: slots need the other bits."""
 
 
 def bit_names(words: int) -> list[str]:
@@ -111,7 +114,7 @@ def _order(subject: Values, slot: Values) -> Values:
     least = int(slot.min())
     width = int(slot.max()) - least + 1
     if (int(subject.max()) + 1) * width < _FAR:
-        return np.argsort(subject * width + (slot - least), kind="stable")
+        return np.argsort(subject * width + (slot - least))
     return np.lexsort([slot, subject])
 
 
@@ -122,9 +125,7 @@ def gather(program: Program, rows: pa.Table) -> tuple[pa.Table, Values]:
     the same subject. Rows without subject or time become one row that only counts them.
     """
     whole, lost = _without_nulls(rows)
-    coded = whole[SUBJECT].combine_chunks().dictionary_encode()
-    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-    subject = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    subject, names = _numbered(whole[SUBJECT])
     bits = np.stack([whole[name].to_numpy() for name in bit_names(program.words)], axis=1)
     is_private = (bits != 0).any(axis=1)
     slots, place = merged(
@@ -134,7 +135,7 @@ def gather(program: Program, rows: pa.Table) -> tuple[pa.Table, Values]:
         is_private.astype(np.int64),
         ~is_private,
     )
-    table = table_of(slots, coded.dictionary)
+    table = table_of(slots, names(slots.subject))
     if not lost.num_rows:
         return table, place
     kept = np.flatnonzero(_is_whole(rows))
@@ -146,10 +147,24 @@ def gather(program: Program, rows: pa.Table) -> tuple[pa.Table, Values]:
             np.array([lost.num_rows]),
             np.zeros(1, np.bool_),
         ),
-        pa.nulls(1, coded.dictionary.type),
+        pa.nulls(1, rows.schema.field(SUBJECT).type),
     )
     where = np.flatnonzero(~_is_whole(rows))[:1]
     return pa.concat_tables([table, counted]), np.concatenate([kept[place], where])
+
+
+def _numbered(subjects: pa.ChunkedArray) -> tuple[Values, Callable[[Values], pa.Array]]:
+    """Numbers that stand for subjects, and the way back; whole numbers stand for themselves."""
+    kind = subjects.type
+    if pa.types.is_integer(kind) and len(subjects):
+        values = subjects.to_numpy().astype(np.int64)
+        least = int(values.min())
+        if int(values.max()) - least < _NEAR:
+            return values - least, lambda numbers: pa.array(numbers + least, kind)
+    coded = subjects.combine_chunks().dictionary_encode()
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    numbers = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers, lambda places: coded.dictionary.take(pa.array(places))
 
 
 def _is_whole(rows: pa.Table) -> Flags:
@@ -190,11 +205,11 @@ def gathered_schema(program: Program, subject: pa.DataType) -> pa.Schema:
 
 
 def table_of(slots: Slots, subjects: pa.Array) -> pa.Table:
-    """Slots as a table; numbers of subjects are places in an array of them."""
+    """Slots as a table, with the subject of each."""
     named = zip(bit_names(slots.bits.shape[1]), slots.bits.T, strict=True)
     return pa.table(
         {
-            SUBJECT: subjects.take(pa.array(slots.subject)),
+            SUBJECT: subjects,
             SLOT: pa.array(slots.slot),
             ROWS: pa.array(slots.rows),
             IS_PUBLIC: pa.array(slots.is_public),

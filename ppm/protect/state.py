@@ -43,8 +43,18 @@ class State:
 
     def places_of(self, subjects: pa.Array | pa.ChunkedArray) -> Values:
         """Where subjects stand; -1 for those that do not."""
-        found = pc.fill_null(pc.index_in(subjects, value_set=self.subjects), -1)
-        return np.asarray(found.to_numpy(zero_copy_only=False)).astype(np.int64)
+        if not len(self.subjects) or not len(subjects):
+            return np.full(len(subjects), -1, np.int64)
+        if pa.types.is_integer(self.subjects.type):
+            return _places_in_order(self.subjects.to_numpy(), np.asarray(subjects.to_numpy()))
+        # The few subjects of a batch are looked for among the many that are known, not vice versa.
+        asked = subjects.combine_chunks() if isinstance(subjects, pa.ChunkedArray) else subjects
+        coded = asked.dictionary_encode()
+        number = pc.fill_null(pc.index_in(self.subjects, value_set=coded.dictionary), -1)
+        number = number.to_numpy(zero_copy_only=False)
+        places = np.full(len(coded.dictionary), -1, np.int64)
+        places[number[number >= 0]] = np.flatnonzero(number >= 0)
+        return np.asarray(places[coded.indices.to_numpy(zero_copy_only=False)])
 
     def with_subjects(self, new: pa.Array, source: Source, *, since: int) -> State:
         """The state with some subjects more, none of which it has already."""
@@ -82,6 +92,12 @@ class State:
         )
 
 
+def _places_in_order(known: Values, asked: Values) -> Values:
+    """Where whole numbers stand among ascending ones; -1 for those that do not."""
+    place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    return np.where(known[place] == asked, place, -1)
+
+
 def _raw(subjects: pa.Array) -> pa.Array:
     """Texts as their bytes: what Spark calls a text need not be one that Python can read."""
     return subjects if pa.types.is_integer(subjects.type) else subjects.cast(pa.binary())
@@ -103,7 +119,7 @@ def to_bytes(state: State, owner: Owner) -> bytes:
             "since": pa.array(state.since),
         }
     )
-    slots = table_of(state.open, pa.array(np.arange(len(state.subjects))))
+    slots = table_of(state.open, pa.array(state.open.subject))
     whole = pa.table(
         {
             "opened": pa.array([state.opened], pa.int64()),

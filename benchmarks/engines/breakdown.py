@@ -104,7 +104,7 @@ def inside_step(
     spark: SparkSession, folder: Path, labels: list[str], *, batches: int
 ) -> dict[str, Spent]:
     """The seconds of one shard's steps by what they do; here in the driver, batch by batch."""
-    call, clock = _call_of(spark, folder, labels, stream=False), _Clock()
+    call, clock = _call_of(spark, folder, labels, stream=False), Clock()
     shard = F.pmod(F.xxhash64("subject"), F.lit(call.options["shards"].number))
     rows = call.rows.where(shard == 0).orderBy("id").toArrow()
     rows = rows.cast(call.step.rows)
@@ -161,7 +161,7 @@ def _packed(call: _Call) -> DataFrame:
 
 
 @dataclass
-class _Clock:
+class Clock:
     """Times functions, each without the timed functions that it calls."""
 
     spent: dict[str, Spent] = field(default_factory=dict)

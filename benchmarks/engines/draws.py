@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import ppm
-from engines.breakdown import Spent, _Clock
+from engines.breakdown import Clock, Spent
 from engines.data import FILES_PER_BATCH, LATENESS_MS
 from engines.town import Town
 from ppm.dp.mechanisms import kary
@@ -74,7 +74,7 @@ def drawn_in_one_shard(
         knows_subjects=True,
         names_communities=len(communities) > 1,
     )
-    protection, clock = Protection(program), _Clock()
+    protection, clock = Protection(program), Clock()
     everybody = pa.table({SUBJECT: np.arange(0, town.subjects, SHARDS)})
     batches = [*_micro_batches(program, town, cache)]
     state, told, sizes = protection.begin(everybody), 0, []

@@ -7,9 +7,8 @@ has passed its end, with a draw for every known subject, whether anything happen
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 
 from ppm.cep.step import BITS_IN_A_COLUMN, Step, Turn
 from ppm.dp.mechanism import Values, Words
-from ppm.dp.source import Source, Stream, Tags, source_of
+from ppm.dp.source import Source, Stream, source_of
 from ppm.errors import BindingError, BudgetError, counted
 from ppm.protect.open_slots import (
     ROWS,
@@ -30,6 +29,7 @@ from ppm.protect.open_slots import (
 )
 from ppm.protect.program import Program, Reader, Unit
 from ppm.protect.state import NEVER, State, from_bytes, new_state, to_bytes
+from ppm.protect.stretch import Stretch, stretches
 
 TOLD = "__ppm_told"
 """What a released row tells: the number of a type and a community; below 0, a loss."""
@@ -39,10 +39,6 @@ without subject or time, private rows of unknown subjects, private rows from bef
 start, and private rows from after the end of a batch."""
 MOST_BITS = 1 << 32
 """A step that would have to draw more at once has a wrong start, or a row from the future."""
-_AT_ONCE = 1 << 18
-"""How many subject-slots are drawn together, so that what is told of them fits into memory."""
-_BYTES_AT_ONCE = 1 << 26
-"""How many bytes of subjects are written out together, for each type."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +69,20 @@ class Protection(Step):
 
     def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
         """Take gathered rows in, and release every slot that the watermark has closed."""
-        after, released = self._advanced(state, rows, watermark, is_end=False)
-        wake_at = None if after.is_idle else self.program.end_of(after.opened)
-        return Turn(to_bytes(after, self.program.owner(self.source)), released, wake_at)
+        done = self.advance(state, rows, watermark, is_end=False)
+        wake_at = None if done.after.is_idle else self.program.end_of(done.after.opened)
+        released = chain(done.losses(rows.schema), done.told)
+        return Turn(to_bytes(done.after, self.program.owner(self.source)), released, wake_at)
 
     def finish(self, state: bytes | None, rows: pa.Table, end: int) -> Iterator[pa.Table]:
         """Release every slot up to an end, after which nothing will be told."""
-        after, released = self._advanced(state, rows, end, is_end=True)
-        left = {"after": int(after.open.rows.sum())}
-        return chain(released, _losses(left, rows.schema.field(SUBJECT).type))
+        done = self.advance(state, rows, end, is_end=True)
+        return chain(done.losses(rows.schema), done.told)
 
-    def _advanced(
+    def advance(
         self, blob: bytes | None, rows: pa.Table, watermark: int, *, is_end: bool
-    ) -> tuple[State, Iterator[pa.Table]]:
-        """The state after some rows, and what is told, piece by piece as it is asked for."""
+    ) -> Advanced:
+        """Take gathered rows in; a watermark was reached before they came, an end after them."""
         program, subject_type = self.program, rows.schema.field(SUBJECT).type
         state = (
             new_state(subject_type, program.words)
@@ -94,20 +90,40 @@ class Protection(Step):
             else from_bytes(blob, program.owner(self.source))
         )
         closing = max(state.opened, program.first_open(watermark))
-        # A watermark was reached before these rows came, an end is reached after them.
         first = state.opened if is_end else closing
-        state, losses = _taken_in(program, self.source, state, rows, first)
+        state, lost = _taken_in(program, self.source, state, rows, first)
         is_closed = state.open.slot < closing
         closed = state.open.where(is_closed)
         is_known = state.since[closed.subject] <= closed.slot
-        losses["unknown"] += int(closed.rows[~is_known].sum())
+        lost["unknown"] += int(closed.rows[~is_known].sum())
         _refuse_too_many(program, state, closing)
         told = _released(program, self.source, state, closed.where(is_known), closing)
         after = replace(state, opened=closing, open=state.open.where(~is_closed))
+        if is_end:
+            lost["after"] = int(after.open.rows.sum())
         has_open = np.zeros(len(after.subjects), np.bool_)
         has_open[after.open.subject] = True
         nobody = (after.since == NEVER) & ~has_open
-        return after.without(nobody), chain(_losses(losses, subject_type), told)
+        return Advanced(state, closing, after.without(nobody), lost, told)
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """What some rows and a watermark led to."""
+
+    before: State
+    """With the rows taken in, and with no slot told yet."""
+    closing: int
+    """The slot up to which all are told now."""
+    after: State
+    lost: dict[str, int]
+    """How much of each kind of loss there was."""
+    told: Iterator[pa.Table] = field(repr=False)
+    """What is told, piece by piece as it is asked for."""
+
+    def losses(self, rows: pa.Schema) -> Iterator[pa.Table]:
+        """One row for each kind of loss that there was."""
+        return _losses(self.lost, rows.field(SUBJECT).type)
 
 
 def released_schema(subject: pa.DataType) -> pa.Schema:
@@ -176,74 +192,48 @@ def _released(
 
     Some slots at a time, so that a long backlog leaves in pieces that fit into memory.
     """
-    known = np.flatnonzero(state.since < closing)
-    if not len(known) or closing <= state.opened:
+    if not program.units:
         return
     streams = [[source.stream(purpose) for purpose in unit.purposes] for unit in program.units]
-    tags, since, subjects = state.tags[known], state.since[known], state.subjects.take(known)
     kinds = len(program.types) * len(program.communities)
-    place = np.zeros(len(state.subjects), np.int64)
-    place[known] = np.arange(len(known))
-    truth = closed.renumbered(place)
-    at_once = max(1, min(_AT_ONCE // len(known), _BYTES_AT_ONCE // max(1, subjects.nbytes)))
-    for first in range(max(state.opened, int(since.min())), closing, at_once):
-        part = _Part.between(tags, since, truth, first, min(first + at_once, closing))
+    for stretch in stretches(state, closing):
+        truth = closed.where(stretch.has(closed.slot))
+        place = stretch.places(truth.subject, truth.slot)
         found = [
             told
             for unit, words in zip(program.units, streams, strict=True)
-            for told in part.told(program, unit, words)
+            for told in _told(program, unit, words, stretch, truth, place)
         ]
         whose, slots, told = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        # One key is sorted faster than three; so few slots and subjects never fill it.
-        order = np.argsort(((slots - first) * len(known) + whose) * kinds + told)
+        order = stretch.order(whose, slots, told, kinds)
         columns = [
-            subjects.take(pa.array(whose[order])),
+            stretch.subjects.take(pa.array(whose[order])),
             pa.array(slots[order]),
             pa.array(told[order], pa.int32()),
         ]
-        yield pa.Table.from_arrays(columns, schema=released_schema(subjects.type))
+        yield pa.Table.from_arrays(columns, schema=released_schema(stretch.subjects.type))
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Some slots of all known subjects, laid out one after the other for every draw."""
+def _told(
+    program: Program,
+    unit: Unit,
+    streams: list[Stream],
+    stretch: Stretch,
+    truth: Slots,
+    place: Values,
+) -> Iterator[tuple[Values, Values, Values]]:
+    """For each reader and type of a unit: whose, in which slot, and what is told."""
+    vectors = np.zeros(len(stretch), np.int64)
+    vectors[place] = _vectors(unit, truth)
 
-    tags: Tags
-    rows: Values
-    """For each subject-slot, the place of its subject."""
-    slots: Values
-    truth: Slots
-    """What happened in them."""
-    place: Values
-    """Where each pair of the truth lies among the subject-slots."""
+    def draw(stage: int, values: Values) -> Words:
+        return stretch.words(streams[stage], values)
 
-    @classmethod
-    def between(cls, tags: Tags, since: Values, truth: Slots, first: int, last: int) -> Self:
-        """The slots from the first up to, and not with, the last."""
-        starts = np.clip(since, first, last)
-        counts = last - starts
-        rows = np.repeat(np.arange(len(counts)), counts)
-        ahead = np.cumsum(counts) - counts
-        slots = np.arange(len(rows)) - (ahead - starts)[rows]
-        inside = truth.where((truth.slot >= first) & (truth.slot < last))
-        place = ahead[inside.subject] + inside.slot - starts[inside.subject]
-        return cls(tags, rows, slots, inside, place)
-
-    def told(
-        self, program: Program, unit: Unit, streams: list[Stream]
-    ) -> Iterator[tuple[Values, Values, Values]]:
-        """For each reader and type of a unit: whose, in which slot, and what is told."""
-        vectors = np.zeros(len(self.rows), np.int64)
-        vectors[self.place] = _vectors(unit, self.truth)
-
-        def draw(stage: int, values: Values) -> Words:
-            return streams[stage].words(self.tags, self.slots, values, rows=self.rows)
-
-        releases = unit.release(vectors, draw)
-        for reader in unit.readers:
-            for type_, shown in _shown(unit, reader, releases[reader.release], self.slots):
-                number = type_ * len(program.communities) + reader.community
-                yield self.rows[shown], self.slots[shown], np.full(len(shown), number)
+    releases = unit.release(vectors, draw)
+    for reader in unit.readers:
+        for type_, shown in _shown(unit, reader, releases[reader.release], stretch.slots):
+            number = type_ * len(program.communities) + reader.community
+            yield stretch.whose[shown], stretch.slots[shown], np.full(len(shown), number)
 
 
 def _vectors(unit: Unit, truth: Slots) -> Values:

@@ -14,7 +14,7 @@ import pytest
 
 from ppm.dp.source import Seed
 from ppm.errors import BindingError, BudgetError, CheckpointError
-from ppm.protect import step as module
+from ppm.protect import step, stretch
 from ppm.protect.check import check_project
 from ppm.protect.compile import program_of
 from ppm.protect.guarantee import guarantees
@@ -245,7 +245,7 @@ def test_what_is_for_people_does_not_part_a_policy_from_its_state(tmp_path: Path
 @contextmanager
 def most_bits(number: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_BITS", number)
+        patch.setattr(step, "MOST_BITS", number)
         yield
 
 
@@ -260,7 +260,7 @@ def test_a_row_from_the_far_future_is_an_error_and_not_a_flood(tmp_path: Path, s
 
 
 def test_a_long_backlog_leaves_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_AT_ONCE", 100)
+    monkeypatch.setattr(stretch, "_AT_ONCE", 100)
     town = Town(Protection(town_program(tmp_path)))
     pieces = [*town.step.finish(town.states[0], town.no_rows, town.step.program.end_of(999))]
     assert len(pieces) == 20
@@ -299,7 +299,7 @@ def test_many_slots_are_drawn_in_parts_that_fit_together(
     program = town_program(tmp_path)
     events: list[Event] = [("bo", SLOT * slot, "shop") for slot in range(40)]
     at_once = whole(program, events, 40).told
-    monkeypatch.setattr(module, "_AT_ONCE", 7)
+    monkeypatch.setattr(stretch, "_AT_ONCE", 7)
     assert whole(program, events, 40).told == at_once
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import ppm
 from engines.data import DISORDER_MS, FILES_PER_BATCH, LATENESS, LATENESS_MS, START_MS
@@ -96,6 +97,18 @@ class Town:
     def everybody(self, spark: SparkSession, cache: Path) -> DataFrame:
         """The declared subjects."""
         return spark.read.parquet(str(self.folder(cache) / "subjects.parquet"))
+
+    def unknown(self, spark: SparkSession, cache: Path) -> int:
+        """The private rows of slots before their subject's first public row."""
+        slot = F.floor(F.unix_millis("ts") / SLOT_MS)
+        is_private = F.col("label").isin(*PRIVATE)
+        rows = self.read(spark, cache, stream=False)
+        rows = rows.select("subject", slot.alias("slot"), is_private.alias("is_private"))
+        first = (
+            rows.where(~F.col("is_private")).groupBy("subject").agg(F.min("slot").alias("since"))
+        )
+        private = rows.where("is_private").join(first, "subject", "left")
+        return private.where("since IS NULL OR slot < since").count()
 
     def _write(self, folder: Path) -> None:
         rows, last = self._drawn(), self.events

@@ -19,6 +19,7 @@ from ppm.cli.explain import explain
 from ppm.cli.init import init
 from ppm.cli.schema import schema
 from ppm.cli.secret import secret
+from ppm.cli.tune import tune
 from ppm.errors import PpmError
 
 # Commands import what they call when they are called: `ppm --help` loads no spec and no Spark.
@@ -41,6 +42,7 @@ app = typer.Typer(
 app.command(epilog="Example: ppm init door")(init)
 app.command(epilog="Example: ppm check door")(check)
 app.command(epilog="Example: ppm explain policies/smart-door.yaml --community services")(explain)
+app.command(epilog="Example: ppm tune policies/smart-door.yaml --consumer heating")(tune)
 app.command(epilog="Example: ppm detect visitor --input rows.csv --subject flat --time ts")(detect)
 app.command(epilog="Example: ppm audit policies/smart-door.yaml --community services")(audit)
 app.command(epilog="Example: ppm schema --out schemas")(schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,11 @@ class Ran:
     @property
     def stand_ins(self) -> int:
         return self.rows - self.public
+
+    @property
+    def usual(self) -> float:
+        """The seconds of a micro-batch once the query runs: its start takes longer, once."""
+        return statistics.median(self.batches)
 
     @property
     def lost(self) -> int:

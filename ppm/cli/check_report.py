@@ -106,7 +106,8 @@ def _approval(checked: Checked) -> str:
     project = checked.project
     warned = f", {counted(len(checked.warnings), 'warning')}" if checked.warnings else ""
     policies = f"{len(project.policies)} {'policy' if len(project.policies) == 1 else 'policies'}"
+    priors = f", {counted(len(project.priors), 'prior')}" if project.priors else ""
     return (
         f"no faults{warned}: {counted(len(project.patterns), 'pattern')}, {policies}, "
-        f"{counted(len(project.consumers), 'consumer')}"
+        f"{counted(len(project.consumers), 'consumer')}{priors}"
     )

@@ -60,7 +60,7 @@ def remark(use: Use) -> str:
 def numbers_stand_for(promise: Explanation) -> str:
     """What has to be known to read the numbers of a promise."""
     prior = (
-        f"Precision and Q rest on this prior, with types taken as independent: "
+        f"Precision and Q rest on this prior, with {promise.prior_reading}: "
         f"{promise.prior.rstrip('.')}."
         if promise.prior
         else "Without a prior, precision and Q are told only where no noise is."

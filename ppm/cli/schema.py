@@ -15,19 +15,20 @@ class Kind(StrEnum):
     PATTERN = "pattern"
     POLICY = "policy"
     CONSUMER = "consumer"
+    PRIOR = "prior"
 
 
 def schema(
     kind: Annotated[
         Kind | None,
-        typer.Argument(metavar="KIND", help="What a file declares.", show_default="all three"),
+        typer.Argument(metavar="KIND", help="What a file declares.", show_default="all of them"),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write the schemas into this folder, a file each."),
     ] = None,
 ) -> None:
-    """Print the JSON Schema of patterns, policies and consumers.
+    """Print the JSON Schema of patterns, policies, consumers and priors.
 
     With it an editor completes and checks the files as they are written. The first line of a file
     names its schema:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ppm.errors import Fault, PpmError, SpecError, did_you_mean
 from ppm.protect.binding import binding_faults
 from ppm.protect.plan import Plan, link
-from ppm.protect.refusals import refusals
+from ppm.protect.prior import prior_faults
+from ppm.protect.refusals import one_name_one_type, refusals
 from ppm.protect.stand_in import stand_in_faults
 from ppm.protect.warnings import warnings, warnings_of_all
 from ppm.spec.load import Project, read_project
@@ -56,6 +57,7 @@ class Checked:
             used |= {home.document.file for home in plan.patterns.values()}
             used |= {home.document.file for home in readers}
             used |= {question.home.document.file for question in plan.questions}
+            used |= {plan.prior.document.file} if plan.prior is not None else set()
 
         def concerns(file: str | None) -> bool:
             another_policy = plan is not None and (file or "").startswith("policies/")
@@ -76,10 +78,28 @@ def check_project(folder: str | Path) -> Checked:
     faults += unlinked
     for plan in plans.values():
         faults += [*binding_faults(plan), *stand_in_faults(plan), *refusals(plan)]
+        faults += prior_faults(plan, project)
     if not any(not fault.is_warning for fault in faults):
         # Warnings speak of what a policy promises, and a policy with faults promises nothing.
         faults += [warning for plan in plans.values() for warning in warnings(plan)]
         faults += warnings_of_all(plans.values())
+    return _checked(project, plans, faults)
+
+
+def check_types(folder: str | Path) -> Checked:
+    """Read a project and judge its event types alone: all that counting a prior needs.
+
+    Whoever counts one may have named it already, or have an old one that does not fit any more.
+    """
+    project, faults = read_project(folder)
+    plans, unlinked = link(project)
+    faults = [fault for fault in faults if not (fault.file or "").startswith("priors/")] + unlinked
+    for plan in plans.values():
+        faults += [*binding_faults(plan), *one_name_one_type(plan)]
+    return _checked(project, plans, faults)
+
+
+def _checked(project: Project, plans: Mapping[str, Plan], faults: Iterable[Fault]) -> Checked:
     once = dict.fromkeys(faults)
     ordered = sorted(once, key=lambda fault: (fault.file or "", fault.line or 0))
     return Checked(project, plans, tuple(ordered))

@@ -9,6 +9,7 @@ from ppm.errors import PpmError, did_you_mean
 from ppm.protect.guarantee import Guarantee, guarantees
 from ppm.protect.plan import Plan
 from ppm.protect.prediction import predict
+from ppm.protect.prior import reading_of_prior, source_of_prior
 from ppm.protect.spending import spending_of
 from ppm.protect.terms import Terms
 from ppm.protect.words import at_once, column_promise, delay, not_covered, promise
@@ -73,6 +74,8 @@ class Explanation:
     """The allocation that the numbers stand for."""
     prior: str | None
     """Where the prior behind the precisions comes from."""
+    prior_reading: str | None
+    """How it takes types to come together."""
     communities: tuple[CommunityPromise, ...]
 
 
@@ -87,7 +90,8 @@ def explain(plan: Plan, *, community: str | None = None) -> Explanation:
         version=plan.policy.version,
         meaning=_one_line(plan.policy.doc),
         allocation="uniform",
-        prior=plan.policy.prior.source if plan.policy.prior else None,
+        prior=source_of_prior(plan),
+        prior_reading=reading_of_prior(plan),
         communities=tuple(_community(plan, terms) for terms in chosen),
     )
 

@@ -12,6 +12,7 @@ from ppm.spec.document import Path
 from ppm.spec.load import Declared, Project
 from ppm.spec.pattern import EventType, Pattern
 from ppm.spec.policy import Policy
+from ppm.spec.prior import Prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,8 @@ class Plan:
     """The patterns that at least one community is kept from."""
     terms: Mapping[str, Terms]
     questions: tuple[Question, ...]
+    prior: Declared[Prior] | None = None
+    """The prior of priors/ that the policy names, if it names one that is there."""
 
     @property
     def policy(self) -> Policy:
@@ -93,7 +96,11 @@ def link(project: Project) -> tuple[dict[str, Plan], list[Fault]]:
         }
         asked = [one for one in questions if one.consumer.spec.policy == name]
         plans[name] = Plan(
-            declared, patterns, known, tuple(one for one in asked if one.community in known)
+            declared,
+            patterns,
+            known,
+            tuple(one for one in asked if one.community in known),
+            _prior(project, declared),
         )
     return plans, faults
 
@@ -111,6 +118,11 @@ def _private_patterns(
                 sentence = f"is not a pattern of patterns/{_known(name, project.patterns)}"
                 faults.append(policy.fault(guarded.place, sentence))
     return found, faults
+
+
+def _prior(project: Project, policy: Declared[Policy]) -> Declared[Prior] | None:
+    named = policy.spec.prior
+    return project.priors.get(named) if isinstance(named, str) else None
 
 
 def _questions(project: Project) -> tuple[list[Question], list[Fault]]:

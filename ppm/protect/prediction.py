@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from ppm.dp.columns import laplace_deviation
 from ppm.dp.decoy import truth_kept
-from ppm.dp.prior import Prior
 from ppm.dp.utility import (
     Channel,
     Joint,
@@ -20,6 +19,7 @@ from ppm.dp.utility import (
 from ppm.errors import listed
 from ppm.protect.overlap import reached
 from ppm.protect.plan import Plan, Question
+from ppm.protect.prior import prior_of
 from ppm.protect.spending import Spending, sees_every_row, slots_spanned, spending_of
 from ppm.protect.stand_in import stand_ins_seen_by
 from ppm.protect.terms import Terms
@@ -106,7 +106,7 @@ def _answered(plan: Plan, question: Question, spending: Spending) -> Prediction:
     quality = answer_quality(
         asked,
         answer.epsilon,
-        prior=_prior(plan, asked),
+        prior=prior_of(plan, asked),
         alpha=question.query.preference,
     )
     return Prediction(question, quality, how)
@@ -128,7 +128,7 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
     quality = query_quality(
         asked,
         channels,
-        prior=_prior(plan, asked),
+        prior=prior_of(plan, asked),
         alpha=question.query.preference,
         kept=kept,
     )
@@ -226,10 +226,3 @@ def _changed_columns(terms: Terms, pattern: Pattern) -> tuple[list[str], list[st
     dropped = [column for column, rule in rules.items() if rule == "drop"]
     changed = [column for column, rule in rules.items() if rule != "drop"]
     return dropped, changed
-
-
-def _prior(plan: Plan, asked: frozenset[str]) -> Prior | None:
-    declared = plan.policy.prior
-    if declared is None or not asked <= declared.rates.keys():
-        return None
-    return Prior.independent({name: declared.rates[name] for name in asked})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ppm.errors import Fault, did_you_mean, listed
+from ppm.errors import Fault, listed
 from ppm.protect.overlap import groups
 from ppm.protect.plan import Plan, Question
 from ppm.protect.spending import (
@@ -25,8 +25,7 @@ MOST_JOINT_TYPES = 16
 
 def refusals(plan: Plan) -> Iterator[Fault]:
     """Everything that makes a policy's promise impossible to keep."""
-    yield from _one_name_one_type(plan)
-    yield from _prior(plan)
+    yield from one_name_one_type(plan)
     for terms in plan.terms.values():
         yield from _one_mechanism_per_group(plan, terms)
         yield from _what_mechanisms_need(plan, terms)
@@ -37,7 +36,7 @@ def refusals(plan: Plan) -> Iterator[Fault]:
             yield from _question(plan, terms, question)
 
 
-def _one_name_one_type(plan: Plan) -> Iterator[Fault]:
+def one_name_one_type(plan: Plan) -> Iterator[Fault]:
     """A name means one predicate throughout a policy, and a predicate has one name."""
     homes: list[tuple[Declared[Pattern] | Question, Pattern]] = [
         *((home, home.spec) for home in plan.patterns.values()),
@@ -64,16 +63,6 @@ def _one_name_one_type(plan: Plan) -> Iterator[Fault]:
                 yield _in_pattern(
                     home, (*place, "where"), f"is the predicate of {other}; use that name for both"
                 )
-
-
-def _prior(plan: Plan) -> Iterator[Fault]:
-    known = {name for home in plan.patterns.values() for name in home.spec.events}
-    known |= {name for question in plan.questions for name in question.pattern.events}
-    for name in plan.policy.prior.rates if plan.policy.prior else ():
-        if name not in known:
-            hint = did_you_mean(name, sorted(known))
-            sentence = f"is no type of a private pattern or a query{hint}"
-            yield plan.declared.fault(("prior", "rates", name), sentence)
 
 
 def _in_pattern(home: Declared[Pattern] | Question, place: Path, sentence: str) -> Fault:

@@ -9,6 +9,7 @@ from ppm.errors import Fault, listed
 from ppm.protect.collusion import sees_raw
 from ppm.protect.plan import Plan
 from ppm.protect.prediction import predict
+from ppm.protect.prior import prior_warnings
 from ppm.protect.spending import spending_of
 from ppm.protect.terms import Terms
 from ppm.spec.columns import Drop, NoisyRule, columns_of_rule
@@ -21,6 +22,7 @@ def warnings(plan: Plan) -> Iterator[Fault]:
     """Everything about a policy that weakens what a reader would take it to promise."""
     yield from _raw_access(plan)
     yield from _raw_columns(plan)
+    yield from prior_warnings(plan)
     for terms in plan.terms.values():
         yield from _without_guarantee(plan, terms)
         yield from _sampled_source(plan, terms)

@@ -178,6 +178,7 @@ _RULES = ("drop", "snap", "laplace", "category", "geo")
 _BRANCHES = {
     "window": ("time", "count", "session", "delta", "punctuation"),
     "pattern": ("name", "pattern"),
+    "prior": ("name", "independent"),
 }
 """What pydantic puts into a path after a key to name a union's branch."""
 

@@ -1,4 +1,4 @@
-"""YAML files into specs: everything in the three folders of a project, and every fault at once."""
+"""YAML files into specs: everything in the folders of a project, and every fault at once."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ppm.spec.document import MAX_BYTES, Document, Path, path_text, read_documen
 from ppm.spec.faults import fault_at, faults_of
 from ppm.spec.pattern import Pattern
 from ppm.spec.policy import Policy
+from ppm.spec.prior import Prior
 
 Kind = TypeVar("Kind", bound=Declaration)
 SUFFIXES = (".yaml", ".yml")
@@ -24,6 +25,7 @@ FOLDERS: Mapping[str, type[Declaration]] = {
     "patterns": Pattern,
     "policies": Policy,
     "consumers": Consumer,
+    "priors": Prior,
 }
 """The folders of a project, and what a file in each of them declares."""
 
@@ -57,10 +59,13 @@ class Project:
     patterns: dict[str, Declared[Pattern]] = field(default_factory=dict)
     policies: dict[str, Declared[Policy]] = field(default_factory=dict)
     consumers: dict[str, Declared[Consumer]] = field(default_factory=dict)
+    priors: dict[str, Declared[Prior]] = field(default_factory=dict)
     unread_patterns: frozenset[str] = frozenset()
     """Names of patterns that could not be read, which other files may name rightly."""
     unread_policies: frozenset[str] = frozenset()
     """Names of policies that could not be read."""
+    unread_priors: frozenset[str] = frozenset()
+    """Names of priors that could not be read."""
 
     @property
     def files(self) -> frozenset[str]:
@@ -70,6 +75,7 @@ class Project:
                 *(one.document.file for one in self.patterns.values()),
                 *(one.document.file for one in self.policies.values()),
                 *(one.document.file for one in self.consumers.values()),
+                *(one.document.file for one in self.priors.values()),
             ]
         )
 
@@ -82,6 +88,20 @@ def parse(text: bytes | str, model: type[Kind], *, file: str) -> Declared[Kind]:
     'a'
     """
     return validate(read_document(text, file), model)
+
+
+def declare(model: type[Kind], values: Mapping[str, object]) -> Kind:
+    """A declaration from plain values, or a `SpecError` with everything that is wrong with it.
+
+    >>> declare(Prior, {"name": "x y"})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ppm.errors.SpecError: the prior needs source, subjects, from, until, slot, of and together
+    ...
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise SpecError(faults_of(error, model, None)) from None
 
 
 def validate(document: Document, model: type[Kind]) -> Declared[Kind]:
@@ -103,7 +123,8 @@ def read_project(folder: str | FilePath) -> tuple[Project, list[Fault]]:
     patterns = _read_folder(root, "patterns", Pattern)
     policies = _read_folder(root, "policies", Policy)
     consumers = _read_folder(root, "consumers", Consumer)
-    faults = [*patterns.faults, *policies.faults, *consumers.faults]
+    priors = _read_folder(root, "priors", Prior)
+    faults = [*patterns.faults, *policies.faults, *consumers.faults, *priors.faults]
     if not policies.found and not policies.faults:
         said = "policies/ holds no policy; a policy is a file such as policies/town.yaml"
         faults.append(Fault(said))
@@ -112,8 +133,10 @@ def read_project(folder: str | FilePath) -> tuple[Project, list[Fault]]:
         patterns.found,
         policies.found,
         consumers.found,
+        priors.found,
         frozenset(patterns.unread),
         frozenset(policies.unread),
+        frozenset(priors.unread),
     )
     return project, faults
 

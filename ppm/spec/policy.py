@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from ppm.spec.base import FROZEN, Declaration, FrozenDict, Many, Spec, Table, Text
 from ppm.spec.columns import ColumnRule, Epsilon
+from ppm.spec.prior import IndependentPrior
 from ppm.spec.stream import Stream
-from ppm.spec.values import Duration, Identifier, Name, Share
+from ppm.spec.values import Duration, Name
 
 Mechanism = Literal["response", "joint-response", "decoy-windows", "answers", "none"]
 Allocation = Literal["uniform", "adaptive", "optimal"]
 Collusion = Literal["nested", "independent"]
-
-
-class Prior(Spec):
-    """What is believed about a slot before looking at the stream; never learnt from it."""
-
-    noun: ClassVar[str] = "prior"
-
-    source: Annotated[str, Field(min_length=1, max_length=500)]
-    """Where it comes from: public or consented history."""
-    rates: Annotated[dict[Identifier, Share], Field(min_length=1), FROZEN]
-    """For each event type, the share of a subject's slots in which it occurs."""
 
 
 class Protection(Spec):
@@ -107,5 +97,12 @@ class Policy(Declaration):
     """What holds in every community, unless it is given anew there."""
     communities: Annotated[dict[Name, Community], Field(min_length=1, max_length=100), FROZEN]
     """Who reads, and what they may learn."""
-    prior: Prior | None = None
-    """Public or consented history, for predictions and for allocation."""
+    prior: (
+        Annotated[
+            Annotated[Name, Tag("name")] | Annotated[IndependentPrior, Tag("independent")],
+            Discriminator(lambda written: "name" if isinstance(written, str) else "independent"),
+        ]
+        | None
+    ) = None
+    """Public or consented history, for predictions and for allocation: a prior of priors/, or
+    rates written here."""

@@ -1,4 +1,4 @@
-"""The three kinds of file as JSON Schema, so that an editor completes and checks them.
+"""Every kind of file as JSON Schema, so that an editor completes and checks them.
 
 A schema knows the shape of a file. What a shape cannot say (names that must exist, predicates,
 coherence of stages) is left to `ppm check`: a schema never refuses what the loader accepts.
@@ -25,7 +25,7 @@ Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 KINDS: Mapping[str, type[Spec]] = {model.noun: model for model in FOLDERS.values()}
-"""What a file can declare: a pattern, a policy or a consumer."""
+"""What a file can declare: a pattern, a policy, a consumer or a prior."""
 
 EXAMPLES: Mapping[str, Schema] = {
     "pattern": {
@@ -57,6 +57,20 @@ EXAMPLES: Mapping[str, Schema] = {
         "community": "services",
         "model": "transparent",
         "queries": [{"name": "empty", "pattern": "house-empty", "minimum": {"recall": "50 %"}}],
+    },
+    "prior": {
+        "name": "makers",
+        "source": "four weeks of the makers' own doors, with consent",
+        "subjects": 25,
+        "from": "2025-12-01T00:00:00Z",
+        "until": "2025-12-29T00:00:00Z",
+        "slot": "1 h",
+        "of": ["leave", "arm"],
+        "together": [
+            {"types": [], "slots": 13_900},
+            {"types": ["leave"], "slots": 900},
+            {"types": ["leave", "arm"], "slots": 2_000},
+        ],
     },
 }
 """One small file of each kind, as an editor may offer it."""

@@ -11,6 +11,7 @@ from ppm.spec.base import Spec
 from ppm.spec.consumer import Consumer, Query
 from ppm.spec.document import plain_scalar, read_document
 from ppm.spec.pattern import Pattern
+from ppm.spec.prior import Prior
 from ppm.spec.sequence import parse_sequence, sequence_text
 from ppm.spec.stage import Stage
 
@@ -21,6 +22,10 @@ _LONGEST_KEY = 1_000
 """YAML looks for the colon after a key no further than 1,024 characters."""
 
 _HARMLESS = re.compile(r"[A-Za-z_]([A-Za-z0-9_.,()'<>=+*/% -]*[A-Za-z0-9_.()'])?")
+
+
+class _Row(dict[str, Any]):
+    """A mapping that reads best on one line, because many like it stand below each other."""
 
 
 def to_yaml(spec: Spec) -> str:
@@ -55,6 +60,8 @@ def _shortened(spec: Spec) -> dict[str, Any]:
         plain["pattern"] = _shortened(spec.pattern)
     elif isinstance(spec, Consumer) and spec.queries:
         plain["queries"] = [_shortened(query) for query in spec.queries]
+    elif isinstance(spec, Prior):
+        plain["together"] = [_Row(row) for row in plain["together"]]
     return plain
 
 
@@ -81,7 +88,7 @@ def _mapping(values: dict[str, Any]) -> Iterator[str]:
 
 def _list(values: list[Any]) -> Iterator[str]:
     for value in values:
-        if isinstance(value, dict) and value:
+        if value and isinstance(value, dict) and not isinstance(value, _Row):
             first, *rest = _mapping(value)
         else:
             first, *rest = _value(value, 2)
@@ -91,6 +98,8 @@ def _list(values: list[Any]) -> Iterator[str]:
 
 def _value(value: Any, column: int) -> list[str]:
     """A value in lines: the first goes after the key or dash, the others below it."""
+    if isinstance(value, _Row):
+        return [_in_brackets(value)]
     if isinstance(value, dict):
         return ["", *_mapping(value)] if value else ["{}"]
     if isinstance(value, list):
@@ -100,6 +109,16 @@ def _value(value: Any, column: int) -> list[str]:
     if isinstance(value, str):
         return _text(value, column)
     return [repr(value).lower()]
+
+
+def _in_brackets(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key}: {_in_brackets(one)}' for key, one in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_brackets, value))}]"
+    if isinstance(value, str):
+        return value if _is_bare(value, "[{}]", [value]) else _quoted(value)
+    return repr(value)
 
 
 def _text(text: str, column: int) -> list[str]:

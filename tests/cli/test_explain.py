@@ -105,7 +105,15 @@ def test_json_holds_the_whole_promise(ppm: Ppm, project: Path) -> None:
     run = ppm("explain", project / POLICY, "--json")
     assert run.code == 0
     found = json.loads(run.out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert list(found) == ["policy", "version", "meaning", "allocation", "prior", "communities"]
+    assert list(found) == [
+        "policy",
+        "version",
+        "meaning",
+        "allocation",
+        "prior",
+        "prior_reading",
+        "communities",
+    ]
     assert [one["community"] for one in found["communities"]] == ["services", "researchers"]
     [promise] = found["communities"][0]["patterns"]
     assert promise["numbers"]["match"] == 4.0

@@ -16,6 +16,7 @@ FILES = [
     "schemas/consumer.schema.json",
     "schemas/pattern.schema.json",
     "schemas/policy.schema.json",
+    "schemas/prior.schema.json",
 ]
 
 

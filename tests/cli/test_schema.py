@@ -32,6 +32,7 @@ def test_files_are_named_after_their_kind(ppm: Ppm, tmp_path: Path) -> None:
         "consumer.schema.json",
         "pattern.schema.json",
         "policy.schema.json",
+        "prior.schema.json",
     ]
 
 

@@ -39,6 +39,19 @@ queries:
   - name: visits
     pattern: visit
 """
+PRIOR = """\
+name: households
+source: a public survey
+subjects: 40
+from: 2025-11-01T00:00:00+01:00
+until: 2025-12-01T00:00:00+01:00
+slot: 1 h
+of: [bed, door]
+together:
+  - { types: [], slots: 20000 }
+  - { types: [bed], slots: 8000 }
+  - { types: [bed, door], slots: 800 }
+"""
 STAGES = """\
 name: visit
 events: {a: x = 1, b: x = 2, c: x = 3}

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ppm.spec.base import Spec
 from ppm.spec.columns import Category, Drop, Geo, Laplace, Snap
 from ppm.spec.consumer import Consumer, Quality, Query
-from ppm.spec.policy import Community, Defaults, Horizon, Policy, Prior, Protection
+from ppm.spec.policy import Community, Defaults, Horizon, Policy, Protection
+from ppm.spec.prior import IndependentPrior, Prior
 from ppm.spec.stream import Stream
 from ppm.spec.values import Distance, Duration
 from ppm.spec.zone import Zone
@@ -195,13 +196,46 @@ communities = declared(
         **shared_rules,
     },
 )
-priors = declared(
-    Prior,
+sources = st.text(characters, min_size=1, max_size=50)
+independent_priors = declared(
+    IndependentPrior,
     {
-        "source": st.text(characters, min_size=1, max_size=50),
+        "source": sources,
         "rates": st.dictionaries(identifiers, shares, min_size=1, max_size=3),
     },
 )
+
+
+@st.composite
+def priors(draw: st.DrawFn) -> Prior:
+    """Tables of sets, some of which never occurred."""
+    of = draw(st.lists(identifiers, min_size=1, max_size=4, unique=True))
+    sets = draw(st.sets(st.frozensets(st.sampled_from(of)), min_size=1, max_size=6))
+    slots = draw(st.lists(st.integers(0, 1_000), min_size=len(sets), max_size=len(sets)))
+    slots[0] += 1
+    start = draw(st.datetimes(datetime(2, 1, 1), datetime(9000, 1, 1), timezones=offsets))
+    return draw(
+        declared(
+            Prior,
+            {
+                "name": names,
+                "source": sources,
+                "subjects": st.integers(1, sum(slots)),
+                "from": st.just(start),
+                "until": st.just(start + timedelta(hours=sum(slots))),
+                "slot": st.just(Duration.parse("1 h")),
+                "of": st.just(of),
+                "together": st.just(
+                    [
+                        {"types": sorted(one), "slots": number}
+                        for one, number in zip(sorted(sets, key=sorted), slots, strict=True)
+                    ]
+                ),
+            },
+        )
+    )
+
+
 policies = declared(
     Policy,
     {
@@ -210,7 +244,11 @@ policies = declared(
         "stream": streams(),
         "communities": st.dictionaries(names, communities, min_size=1, max_size=3),
     },
-    {"doc": texts, "defaults": declared(Defaults, {}, shared_rules), "prior": priors},
+    {
+        "doc": texts,
+        "defaults": declared(Defaults, {}, shared_rules),
+        "prior": names | independent_priors,
+    },
 )
 
 qualities = st.sampled_from(["recall", "precision", "q"]).flatmap(

@@ -316,6 +316,22 @@ REST = [
         {"prior": {"rates": {"a": 0.1}}}, ["prior needs source"], id="a prior from nowhere"
     ),
     pytest.param(
+        {"prior": {"source": "survey", "rate": {"a": 0.1}}},
+        [
+            "prior needs rates",
+            "prior.rate is not a key of an independent prior; did you mean rates?",
+        ],
+        id="a prior with a misspelled key",
+    ),
+    pytest.param(
+        {"prior": "House holds"},
+        [
+            "prior is 'House holds'; a name is up to 64 small letters, digits, - and _, not "
+            "starting with - or _"
+        ],
+        id="a prior's name that cannot be",
+    ),
+    pytest.param(
         {"communities": {"all": {"horizon": {"over": "30 d", "epsilon": 9, "then": "stop"}}}},
         ["communities.all.horizon.then is 'stop'; allowed are withhold"],
         id="an unknown end",

@@ -12,12 +12,13 @@ from ppm.spec.expression.parse import parse
 from ppm.spec.expression.text import to_sql
 from ppm.spec.pattern import Pattern
 from ppm.spec.policy import Policy
+from ppm.spec.prior import Prior
 from ppm.spec.sequence import parse_sequence, sequence_text
 from ppm.spec.values import Distance, Duration, Times
 from ppm.spec.write import to_yaml
 from tests.spec.expression_strategies import trees
 from tests.spec.pattern_strategies import patterns, simple_patterns, times
-from tests.spec.strategies import consumers, distances, durations, policies
+from tests.spec.strategies import consumers, distances, durations, policies, priors
 
 
 def read_back(spec: Spec) -> Spec:
@@ -43,6 +44,11 @@ def test_a_policy_survives_yaml(policy: Policy) -> None:
 @given(consumers())
 def test_a_consumer_survives_yaml(consumer: Consumer) -> None:
     assert is_same(read_back(consumer), consumer)
+
+
+@given(priors())
+def test_a_prior_survives_yaml(prior: Prior) -> None:
+    assert is_same(read_back(prior), prior)
 
 
 @given(simple_patterns())

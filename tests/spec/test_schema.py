@@ -129,6 +129,16 @@ stream: {subject: s, time: t, slot: 1 h, from: 2026-01-01T00:00:00Z, lateness: 1
 """
 COMMUNITY = f"{POLICY}communities: {{c: {{}}}}\n"
 CONSUMER = "name: c\npolicy: p\ncommunity: c\n"
+PRIOR = """\
+name: p
+source: a survey
+subjects: 2
+from: 2026-01-01T00:00:00Z
+until: 2026-01-02T00:00:00Z
+slot: 1 h
+of: [a, b]
+together: [{types: [], slots: 9}, {types: [a, b], slots: 1}]
+"""
 
 GOOD = [
     pytest.param("pattern", f"{PATTERN}sequence: a -> b", id="a sequence"),
@@ -174,6 +184,8 @@ GOOD = [
         f"{COMMUNITY}prior: {{source: a diary, rates: {{a: 5 %, b: 0.5, c: 0}}}}",
         id="shares",
     ),
+    pytest.param("policy", f"{COMMUNITY}prior: households", id="a prior by name"),
+    pytest.param("prior", PRIOR, id="a prior"),
     pytest.param("policy", POLICY.replace("}", ", subjects: [a, b]}") + "communities: {c: {}}"),
     pytest.param("consumer", f"{CONSUMER}model: opaque", id="the smallest consumer"),
     pytest.param(
@@ -247,6 +259,12 @@ BAD = [
         f"{COMMUNITY}prior: {{source: a diary, rates: {{a: 5}}}}",
         id="a share above 1",
     ),
+    pytest.param("policy", f"{COMMUNITY}prior: House holds", id="a prior's name"),
+    pytest.param("policy", f"{COMMUNITY}prior: [a]", id="a list of priors"),
+    pytest.param("prior", PRIOR.replace("subjects: 2", "subjects: 0"), id="nobody"),
+    pytest.param("prior", PRIOR.replace("slots: 1}", "slots: -1}"), id="less than no slots"),
+    pytest.param("prior", PRIOR.replace("of: [a, b]\n", ""), id="no types that were counted"),
+    pytest.param("prior", PRIOR.replace("[a, b], slots", "[a b], slots"), id="a type's name"),
     pytest.param("consumer", CONSUMER, id="no model"),
     pytest.param("consumer", f"{CONSUMER}model: clear", id="a misspelt model"),
     pytest.param(

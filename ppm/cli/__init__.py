@@ -17,6 +17,7 @@ from ppm.cli.check import check
 from ppm.cli.detect import detect
 from ppm.cli.explain import explain
 from ppm.cli.init import init
+from ppm.cli.prior import prior
 from ppm.cli.schema import schema
 from ppm.cli.secret import secret
 from ppm.cli.tune import tune
@@ -45,6 +46,9 @@ app.command(epilog="Example: ppm explain policies/smart-door.yaml --community se
 app.command(epilog="Example: ppm tune policies/smart-door.yaml --consumer heating")(tune)
 app.command(epilog="Example: ppm detect visitor --input rows.csv --subject flat --time ts")(detect)
 app.command(epilog="Example: ppm audit policies/smart-door.yaml --community services")(audit)
+app.command(
+    epilog="Example: ppm prior survey.csv --policy smart-door --name makers --source 'a survey'"
+)(prior)
 app.command(epilog="Example: ppm schema --out schemas")(schema)
 app.add_typer(secret)
 

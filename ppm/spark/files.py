@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
@@ -131,6 +131,7 @@ class Written:
 
 
 Watch = Callable[[Progress], None]
+Result = TypeVar("Result")
 
 
 def metrics_of(rows: DataFrame) -> str | Observation:
@@ -195,13 +196,17 @@ def _write_batch(found: DataFrame, folder: Path, watch: Watch | None) -> None:
             shutil.rmtree(folder, ignore_errors=True)  # half of the matches would look like all
             raise
 
+    watched(found.sparkSession, write, watch)
+
+
+def watched(session: SparkSession, job: Callable[[], Result], watch: Watch | None) -> Result:
+    """What a job of Spark gives; `watch` is told how far it is."""
     if watch is None:
-        write()
-        return None
-    context = found.sparkSession.sparkContext
+        return job()
+    context = session.sparkContext
     earlier = set(context.statusTracker().getJobIdsForGroup())
     with ThreadPoolExecutor(1) as thread:
-        work = thread.submit(write)
+        work = thread.submit(job)
         while True:
             try:
                 return work.result(timeout=_POLL_SECONDS)

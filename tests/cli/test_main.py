@@ -15,7 +15,7 @@ from ppm.cli import app
 from tests.cli.door import Ppm
 
 PPM = str(Path(sys.executable).with_name("ppm"))
-COMMANDS = ["init", "check", "explain", "tune", "detect", "audit", "schema"]
+COMMANDS = ["init", "check", "explain", "tune", "detect", "audit", "prior", "schema"]
 
 
 def cpu_seconds(*arguments: str) -> float:

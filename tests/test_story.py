@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from ppm.dp.prior import Prior
+from ppm.dp.utility import Response, query_quality
 from ppm.protect.check import Checked, check_project
 from ppm.protect.explain import CommunityPromise, explain
+from ppm.protect.prior import prior_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -83,3 +86,47 @@ def test_every_minimum_of_the_story_is_reached(shipped: Checked) -> None:
     ]
     assert len(judged) >= 4
     assert all(use.reaches_minimum for use in judged)
+
+
+RATES = {
+    "medicine": 0.08,
+    "water": 0.30,
+    "doorbell": 0.02,
+    "front_door": 0.12,
+    "bed": 0.35,
+    "bathroom": 0.30,
+    "oven": 0.05,
+}
+
+
+@pytest.mark.parametrize(("name", "rate"), RATES.items())
+def test_the_survey_says_how_often_each_thing_is_used(
+    shipped: Checked, name: str, rate: float
+) -> None:
+    found = prior_of(shipped.plans["quiet-house"], {name})
+    assert found is not None
+    assert found.probability({name}) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(
+    ("query", "types", "epsilon", "together", "by_chance"),
+    [
+        ("taken", ["medicine", "water"], 4, 0.564, 0.297),
+        ("had-company", ["doorbell", "front_door"], 1, 0.039, 0.006),
+    ],
+)
+def test_what_comes_together_is_easier_to_see(
+    shipped: Checked,
+    query: str,
+    types: list[str],
+    epsilon: float,
+    together: float,
+    by_chance: float,
+) -> None:
+    (care_team,) = explain(shipped.plans["quiet-house"], community="care-team").communities
+    (use,) = [one for one in care_team.uses if one.query == query]
+    assert use.quality is not None
+    assert use.quality.precision == pytest.approx(together, abs=5e-4)
+    noise = [Response.spending(dict.fromkeys(types, epsilon / len(types)))]
+    independent = query_quality(types, noise, prior=Prior.independent(RATES), alpha=0.5)
+    assert independent.precision == pytest.approx(by_chance, abs=5e-4)

@@ -7,36 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from ppm.dp.source import Seed
 from ppm.protect.check import Checked, check_types
+from ppm.protect.compile import program_of
 from ppm.protect.explain import Use, explain
 from ppm.protect.plan import Plan
 from ppm.protect.prior import prior_of
-from tests.protect.town import POLICY, VISIT, Edit, check_town, query
+from tests.protect.town import NAMED, POLICY, SURVEY, VISIT, Edit, check_town, query, with_survey
 
-PRIOR = "priors/survey.yaml"
-SURVEY = """\
-name: survey
-source: a survey of forty towns
-subjects: 40
-from: 2026-02-01T00:00:00+01:00
-until: 2026-03-01T00:00:00+01:00
-slot: 15 min
-of: [clinic, pharmacy, shop, gym]
-together:
-  - { types: [], slots: 500 }
-  - { types: [clinic, pharmacy], slots: 150 }
-  - { types: [clinic, pharmacy, shop], slots: 50 }
-  - { types: [clinic], slots: 50 }
-  - { types: [shop], slots: 250 }
-"""
 TYPES = ("clinic", "gym", "pharmacy", "shop")
-NAMED: Edit = (POLICY, "communities:\n", "prior: survey\ncommunities:\n")
 
 
 def check(root: Path, *edits: Edit, survey: str = SURVEY) -> Checked:
     """The town with a survey, which it uses only if an edit says so."""
-    (root / "priors").mkdir(parents=True, exist_ok=True)
-    (root / PRIOR).write_text(survey, "utf-8")
+    with_survey(root, survey)
     return check_town(root, *edits)
 
 
@@ -190,6 +174,23 @@ def test_a_prior_of_few_people_is_warned_of(tmp_path: Path) -> None:
         "with fewer than 20 it is close to telling of each; count more, or be sure that they "
         "consent to that"
     ]
+
+
+def test_a_stream_goes_on_under_another_prior(tmp_path: Path) -> None:
+    def meaning(plan: Plan) -> str:
+        program = program_of(
+            plan,
+            ["friends"],
+            noise=Seed(1),
+            columns="{}",
+            shards=1,
+            knows_subjects=True,
+            names_communities=False,
+        )
+        return program.meaning
+
+    without = check_town(tmp_path / "without").plans["town"]
+    assert meaning(town(tmp_path / "with")) == meaning(without)
 
 
 def test_a_prior_that_nobody_uses_is_only_read(tmp_path: Path) -> None:

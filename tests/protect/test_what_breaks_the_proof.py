@@ -17,11 +17,14 @@ from ppm.protect.program import Program
 from ppm.protect.step import LOSSES, Protection
 from tests.protect.running import JOINT, NEIGHBOURS, SEEN, Event, Town, town_program
 from tests.protect.town import (
+    NAMED,
     POLICY,
     SHARED_CLINIC,
+    SURVEY,
     VISIT,
     check_town,
     in_stream,
+    with_survey,
 )
 
 VISITS: list[Event] = [("ada", 10.0, "clinic"), ("ada", 300.0, "pharmacy")]
@@ -45,6 +48,13 @@ def test_stand_ins_that_satisfy_another_predicate(tmp_path: Path) -> None:
     double = (VISIT, "place = 'pharmacy'", "place LIKE 'c%' OR place = 'pharmacy'")
     found = check_town(tmp_path, double).errors
     assert any("satisfies pharmacy as well" in fault.message for fault in found)
+
+
+def test_allocation_learnt_from_the_protected_stream(tmp_path: Path) -> None:
+    with_survey(tmp_path, SURVEY.replace("until: 2026-03-01", "until: 2026-03-02"))
+    (fault,) = check_town(tmp_path, NAMED).errors
+    assert "past stream.from" in fault.message
+    assert "that is the live stream" in fault.message
 
 
 def test_noise_redrawn_per_overlapping_window(tmp_path: Path) -> None:

@@ -57,6 +57,23 @@ queries:
 """,
 }
 
+SURVEY = """\
+name: survey
+source: a survey of forty towns
+subjects: 40
+from: 2026-02-01T00:00:00+01:00
+until: 2026-03-01T00:00:00+01:00
+slot: 15 min
+of: [clinic, pharmacy, shop, gym]
+together:
+  - { types: [], slots: 500 }
+  - { types: [clinic, pharmacy], slots: 150 }
+  - { types: [clinic, pharmacy, shop], slots: 50 }
+  - { types: [clinic], slots: 50 }
+  - { types: [shop], slots: 250 }
+"""
+"""A prior that the town may use."""
+
 Edit = tuple[str, str, str]
 """A file, a text in it, and what stands there instead."""
 
@@ -66,6 +83,16 @@ SHARED_CLINIC: tuple[Edit, ...] = (
     (ERRAND, "sequence: shop", "sequence: clinic"),
 )  # fmt: skip
 """The two patterns have the type clinic in common."""
+
+
+NAMED: Edit = (POLICY, "communities:\n", "prior: survey\ncommunities:\n")
+"""The town uses the survey as its prior."""
+
+
+def with_survey(root: Path, survey: str = SURVEY) -> None:
+    """Write the prior into a project."""
+    (root / "priors").mkdir(parents=True, exist_ok=True)
+    (root / "priors/survey.yaml").write_text(survey, "utf-8")
 
 
 def in_friends(key: str, *lines: str) -> Edit:

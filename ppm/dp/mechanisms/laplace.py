@@ -91,6 +91,11 @@ class DiscreteLaplace(Finite):
         return cls(float_below(least_reading(epsilon) / cap), cells)
 
     @property
+    def step(self) -> Fraction:
+        """The epsilon that the table was built for: that of a step, less what rounding costs."""
+        return self._step(self.slack)
+
+    @property
     def inputs(self) -> int:
         return self.cells
 
@@ -130,7 +135,7 @@ class DiscreteLaplace(Finite):
         and the uniform part, around the middle of the box, is taken out.
         """
         check_values(released, self.cells)
-        a = float(exp_above(-self._step(self.slack)))
+        a = float(exp_above(-self.step))
         score = released.astype(np.float64)
         score[released == 0] -= a / (1 - a)
         score[released == self.cells - 1] += a / (1 - a)

@@ -18,8 +18,12 @@ from ppm.errors import (
 if TYPE_CHECKING:
     from ppm.protect.check import check_project as check
     from ppm.protect.explain import explain
+    from ppm.protect.parameters import Parameters, read_parameters
     from ppm.spark.detect import detect
+    from ppm.spark.estimate import estimate
+    from ppm.spark.estimate_answers import estimate_answers
     from ppm.spark.guard import Guard, load
+    from ppm.spark.parameters import parameters_of
     from ppm.spec.build import all_of, any_of, gap, pattern, stage, steps
     from ppm.spec.consumer import Consumer
     from ppm.spec.pattern import Pattern
@@ -35,6 +39,7 @@ __all__ = [
     "Consumer",
     "Guard",
     "InternalError",
+    "Parameters",
     "Pattern",
     "Policy",
     "PpmError",
@@ -44,10 +49,14 @@ __all__ = [
     "any_of",
     "check",
     "detect",
+    "estimate",
+    "estimate_answers",
     "explain",
     "gap",
     "load",
+    "parameters_of",
     "pattern",
+    "read_parameters",
     "stage",
     "steps",
     "to_yaml",
@@ -56,16 +65,21 @@ __all__ = [
 _HOMES = {
     "Consumer": "ppm.spec.consumer:Consumer",
     "Guard": "ppm.spark.guard:Guard",
+    "Parameters": "ppm.protect.parameters:Parameters",
     "Pattern": "ppm.spec.pattern:Pattern",
     "Policy": "ppm.spec.policy:Policy",
     "all_of": "ppm.spec.build:all_of",
     "any_of": "ppm.spec.build:any_of",
     "check": "ppm.protect.check:check_project",
     "detect": "ppm.spark.detect:detect",
+    "estimate": "ppm.spark.estimate:estimate",
+    "estimate_answers": "ppm.spark.estimate_answers:estimate_answers",
     "explain": "ppm.protect.explain:explain",
     "gap": "ppm.spec.build:gap",
     "load": "ppm.spark.guard:load",
+    "parameters_of": "ppm.spark.parameters:parameters_of",
     "pattern": "ppm.spec.build:pattern",
+    "read_parameters": "ppm.protect.parameters:read_parameters",
     "stage": "ppm.spec.build:stage",
     "steps": "ppm.spec.build:steps",
     "to_yaml": "ppm.spec.write:to_yaml",

@@ -92,16 +92,24 @@ def _decision(plan: Plan, terms: Terms, decoys: Decoys) -> Release:
 
 
 def _answer(plan: Plan, terms: Terms, answer: Answer) -> Release:
-    query = answer.question.query
-    if query.ask == "existence":
-        draw = Draw(BinaryResponse(answer.epsilon), ((0,), (1,)))
+    query, noise = answer.question.query, noise_of_answer(plan, answer)
+    if isinstance(noise, BinaryResponse):
+        draw = Draw(noise, ((0,), (1,)))
     else:
-        cap, subjects = query.cap or 1, plan.policy.stream.subjects
-        most = cap * (UNKNOWN_SUBJECTS if subjects == "seen" else len(subjects))
-        noise = DiscreteLaplace.capped(answer.epsilon, cap, cells=min(most + 1, MOST_CELLS))
+        cap = query.cap or 1
         draw = Draw(noise, ((0,), (cap,)), steps=cap)
     how = f"answers, {query.ask}"
     return Release(terms.community, (query.name,), how, "an answer", answer.epsilon, (draw,))
+
+
+def noise_of_answer(plan: Plan, answer: Answer) -> BinaryResponse | DiscreteLaplace:
+    """What an answer is told by; it is published, so that readers can estimate the truth."""
+    query = answer.question.query
+    if query.ask == "existence":
+        return BinaryResponse(answer.epsilon)
+    cap, subjects = query.cap or 1, plan.policy.stream.subjects
+    most = cap * (UNKNOWN_SUBJECTS if subjects == "seen" else len(subjects))
+    return DiscreteLaplace.capped(answer.epsilon, cap, cells=min(most + 1, MOST_CELLS))
 
 
 def _of_columns(terms: Terms) -> Iterator[_Build]:

@@ -20,15 +20,18 @@ from ppm.protect.explain import Explanation, explain
 from ppm.protect.find import find_plan
 from ppm.protect.nesting import sharing_with
 from ppm.protect.open_slots import SUBJECT
+from ppm.protect.parameters import Parameters
 from ppm.protect.plan import Plan
+from ppm.protect.published import published
 from ppm.protect.runnable import refuse_what_does_not_run, told_rows
 from ppm.protect.state import SEAL
 from ppm.spark.drain import drained, newest_row, owner_in, states_in
+from ppm.spark.moments import microseconds
+from ppm.spark.parameters import COMMUNITY
 from ppm.spark.predicate import column_type
-from ppm.spark.protect import COMMUNITY, Pipeline
+from ppm.spark.protect import Pipeline
 from ppm.spark.shards import quoted
 from ppm.spark.streams import binding_faults, plain_schema
-from ppm.spec.instant import microseconds_since_1970, parse_instant
 
 SHARDS = 16
 """A fixed number, because a stream must keep it when it goes on elsewhere."""
@@ -79,6 +82,14 @@ class Guard:
     def explain(self, community: str | None = None) -> Explanation:
         """What the policy promises, as `ppm explain` prints it."""
         return explain(self.plan, community=community)
+
+    def parameters(self, community: str) -> Parameters:
+        """What readers of a community may know of its noise, and need for estimates.
+
+        Nothing in it is secret. `write` makes a small file of it, to go with the stream; the
+        DataFrames that `protect` gives carry it as well.
+        """
+        return published(self.plan, community, noise=self.noise)
 
     def protect(
         self,
@@ -162,7 +173,7 @@ class Guard:
             newest = newest_row(running, place, self.plan.policy.stream.lateness)
             end = program.end_of((newest - program.start) // program.slot)
         else:
-            end = _microseconds(until) - 1
+            end = microseconds(until, "until") - 1
         return drained(states, Pipeline(self.plan, program, METRICS), end=end)
 
     def _protected(
@@ -193,9 +204,8 @@ class Guard:
             knows_subjects=known is not None,
             names_communities=named,
         )
-        return Pipeline(self.plan, program, metrics).protected(
-            rows, subjects=known, until=None if until is None else _microseconds(until)
-        )
+        end = None if until is None else microseconds(until, "until")
+        return Pipeline(self.plan, program, metrics).protected(rows, subjects=known, until=end)
 
     def _known(self, rows: DataFrame, subjects: Subjects | None) -> DataFrame | None:
         """The declared subjects as a frame with one column; None if they become known by rows."""
@@ -243,14 +253,3 @@ def _whole_number(value: object) -> object:
     """A policy writes numbers as texts."""
     is_written = isinstance(value, str) and value.lstrip("-").isdecimal()
     return int(str(value)) if is_written else value
-
-
-def _microseconds(moment: str | datetime) -> int:
-    if isinstance(moment, datetime):
-        if moment.tzinfo is None:
-            raise BindingError("until is a time without a zone; give it one")
-        return microseconds_since_1970(moment)
-    try:
-        return microseconds_since_1970(parse_instant(moment))
-    except ValueError as error:
-        raise BindingError(f"until is {moment}; {error}") from None

@@ -18,20 +18,19 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
-from ppm.dp.source import Seed
 from ppm.protect.compile import private_types
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME, bit_names
 from ppm.protect.plan import Plan
 from ppm.protect.program import Program
+from ppm.protect.published import published_of
 from ppm.protect.step import LOSSES, TOLD, Protection, released_schema
 from ppm.spark.binding import bit_words, never
+from ppm.spark.parameters import COMMUNITY, metadata
 from ppm.spark.predicate import to_column
 from ppm.spark.shards import Shards, delay_of, quoted, run_in_shards, with_watermark
 from ppm.spec.columns import Drop, Snap
 from ppm.spec.pattern import EventType
 
-COMMUNITY = "community"
-"""The column that says to whom a row is told."""
 _TO = "__ppm_to"
 """To whom a row is told, while it is made."""
 
@@ -113,15 +112,11 @@ class Pipeline:
     def shaped(self, rows: DataFrame) -> DataFrame:
         """The rows in the form that callers get, after the rules for columns."""
         community = F.col(_TO)
-        source = "evaluation" if isinstance(self.program.noise, Seed) else "production"
-        told = {
-            "policy": self.program.policy,
-            "version": self.program.version,
-            "mode": source,
-        }
+        every = [published_of(self.plan, self.program, one) for one in self.program.communities]
+        told = metadata(every, names_communities=self.program.names_communities)
         subject = self.plan.policy.stream.subject
         columns = [
-            self._ruled(field, community).alias(field.name, metadata={"ppm": told})
+            self._ruled(field, community).alias(field.name, metadata=told)
             if field.name == subject
             else self._ruled(field, community).alias(field.name)
             for field in self.columns

@@ -25,7 +25,8 @@ from ppm.protect.runnable import refuse_what_does_not_run
 from ppm.protect.step import LOSSES
 from ppm.spark.files import in_plain_words
 from ppm.spark.guard import METRICS, SHARDS
-from ppm.spark.protect import COMMUNITY, Pipeline
+from ppm.spark.parameters import COMMUNITY
+from ppm.spark.protect import Pipeline
 from ppm.spark.session import local_session
 from ppm.spark.streams import binding_faults, plain_schema
 from ppm.spec.expression.kinds import ColumnType

@@ -206,7 +206,11 @@ def test_what_is_made_says_which_policy_and_mode_made_it(
     safe = town_guard(tmp_path).protect(frame_of(spark, EVENTS[:50]), "friends")
     safe.write.parquet(str(tmp_path / "out"))
     said: dict[str, Any] = written(spark, tmp_path).schema["person"].metadata
-    assert said == {"ppm": {"policy": "town", "version": 1, "mode": "evaluation"}}
+    parameters = said["ppm"].pop("parameters")
+    assert said == {
+        "ppm": {"policy": "town", "version": 1, "mode": "evaluation", "names_communities": False}
+    }
+    assert [*parameters] == ["friends"]
 
 
 def test_a_stream_cannot_go_on_under_another_secret(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -46,19 +47,23 @@ class CountLaw:
 
     def scores(self, released: Values) -> Scores:
         """Unbiased for each true count, up to the rounding of the noise."""
-        score = self._unclamped(released)
-        return np.asarray((score - self._lost * self._middle) / (1 - self._lost))
+        return np.asarray(self.score(self._unclamped(released)))
 
     def variances(self, released: Values) -> Scores:
         """On average the variance of each score, whatever the true count is."""
-        a, lost = self._a, self._lost
         is_clamped = (released == 0) | (released == self.cells - 1)
-        kept = a / (1 - a) ** 2 * (2.0 - is_clamped)
-        if not lost:
-            return np.asarray(kept)
-        off = self._unclamped(released) - self._middle
-        kept = (1 - lost) * (kept + lost * self._uniform)
-        return np.asarray((lost * off**2 + kept) / (1 - lost) ** 2)
+        clamped = is_clamped.astype(np.float64)
+        return np.asarray(self.variance(self._unclamped(released), clamped))
+
+    def score(self, unclamped: Any) -> Any:
+        """The score of counts whose overshoot was put back; of arrays, or of Spark's columns."""
+        return (unclamped - self._lost * self._middle) / (1 - self._lost)
+
+    def variance(self, unclamped: Any, is_clamped: Any) -> Any:
+        """The variance of such scores; `is_clamped` is 1.0 at the edges, else 0.0."""
+        lost, off = self._lost, unclamped - self._middle
+        kept = (2.0 - is_clamped) * self._wide + lost * self._uniform
+        return (off * off * lost + kept * (1 - lost)) / (1 - lost) ** 2
 
     def estimate(self, released: Values) -> Estimate:
         """The sum of the true counts."""
@@ -66,10 +71,19 @@ class CountLaw:
         variance = float(self.variances(released).sum())
         return summed(float(self.scores(released).sum()), variance, 0.0, len(released))
 
+    @property
+    def overshoot(self) -> float:
+        """How far noise goes beyond the edge that it was clamped to, on average."""
+        return self._a / (1 - self._a)
+
     def _unclamped(self, released: Values) -> Scores:
-        off = self._a / (1 - self._a)
         low, high = released == 0, released == self.cells - 1
-        return np.asarray(released + off * high - off * low)
+        return np.asarray(released + self.overshoot * high - self.overshoot * low)
+
+    @property
+    def _wide(self) -> float:
+        """Half the variance of the noise; as much as an overshoot has."""
+        return self._a / (1 - self._a) ** 2
 
     @property
     def _a(self) -> float:
@@ -87,7 +101,6 @@ class CountLaw:
     @property
     def _uniform(self) -> float:
         """The variance of the uniform part, less what the noise would add to it."""
-        a, n = self._a, self.cells
-        off = a / (1 - a)
-        square = ((n * n - 1) / 12) + (2 / n) * ((self._middle + off) ** 2 - self._middle**2)
-        return square - a / (1 - a) ** 2 * (2 - 2 / n)
+        n, far = self.cells, self._middle + self.overshoot
+        square = (n * n - 1) / 12 + (2 / n) * (far**2 - self._middle**2)
+        return square - self._wide * (2 - 2 / n)

@@ -26,6 +26,9 @@ StandIn = Mapping[str, Public | None]
 """The columns by which rows of a type are known, with their values; None is null."""
 
 
+Subjects = int | Literal["given", "seen"]
+
+
 class Frames(Protocol):
     """Whatever makes DataFrames: a Spark session."""
 
@@ -78,7 +81,7 @@ class Parameters:
     """The length of a slot in microseconds."""
     start: int
     """Where slot 0 starts, in microseconds since 1970."""
-    subjects: int | Literal["given", "seen"]
+    subjects: Subjects
     """How many subjects the policy declares; given with the stream, for all slots; or each from the
     slot of its first public row on."""
     units: tuple[UnitParameters, ...]
@@ -131,8 +134,8 @@ class Parameters:
     def _rows(self) -> Iterator[tuple[object, ...]]:
         for unit in self.units:
             law, stop = unit.law, (unit.open.paid, unit.open.period) if unit.open else (None, None)
-            is_response = isinstance(law, SwapLaw)
-            flip = float(law.of_fewer(len(unit.types) - 1).swapped) if is_response else None
+            others = len(unit.types) - 1
+            flip = float(law.of_fewer(others).swapped) if isinstance(law, SwapLaw) else None
             for name in unit.types:
                 seen = self.stand_ins[name]
                 shown = None if seen is None else json.dumps(dict(seen))

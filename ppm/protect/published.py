@@ -14,7 +14,7 @@ from ppm.dp.source import Seed
 from ppm.errors import PpmError, did_you_mean
 from ppm.protect.compile import program_of
 from ppm.protect.mechanisms import noise_of_answer
-from ppm.protect.parameters import AnswerParameters, Parameters, StandIn, UnitParameters
+from ppm.protect.parameters import AnswerParameters, Parameters, StandIn, Subjects, UnitParameters
 from ppm.protect.plan import Plan
 from ppm.protect.program import Program, Unit
 from ppm.protect.runnable import refuse_what_does_not_run
@@ -49,7 +49,7 @@ def published_of(plan: Plan, program: Program, community: str) -> Parameters:
     is_told = terms.releases_rows
     units = tuple(_units(program, program.communities.index(community))) if is_told else ()
     events = plan.types(terms, "response", "joint-response")
-    declared = "given" if stream.subjects == "seen" else len(stream.subjects)
+    declared: Subjects = "given" if stream.subjects == "seen" else len(stream.subjects)
     return Parameters(
         policy=program.policy,
         version=program.version,

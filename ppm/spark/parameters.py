@@ -57,5 +57,5 @@ def metadata(parameters: Iterable[Parameters], *, names_communities: bool) -> di
 
 
 def _said(frame: DataFrame) -> dict[str, Any]:
-    found = next((one.metadata[KEY] for one in frame.schema if KEY in one.metadata), {})
-    return found if isinstance(found, dict) else {}
+    said: list[Any] = [one.metadata[KEY] for one in frame.schema if KEY in one.metadata]
+    return said[0] if said and isinstance(said[0], dict) else {}

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 import ppm
+from ppm.dp.estimate.law import TableLaw
+from ppm.dp.mechanisms.channel import Channel
 from ppm.errors import BindingError, PpmError
 from ppm.protect.asked import asked_of
+from ppm.protect.parameters import Parameters, UnitParameters
 from tests.protect.running import JOINT, NEIGHBOURS, SEEN, Event
 from tests.protect.town import Edit, in_friends
 from tests.spark.town_stream import START, frame_of, town_guard
@@ -109,11 +112,35 @@ def test_a_reader_with_the_sidecar_alone_comes_near_the_truth(
     assert row.standard_error == pytest.approx(expected.standard_error)
     assert (row.low, row.high) == pytest.approx(expected.interval())
     assert row.subject_slots == PEOPLE * SLOTS
-    assert row.start == START
+    assert row.start.astimezone(UTC) == START
     # Beyond 5 standard errors with probability 6e-7; the seed is fixed.
     assert abs(row.estimate - truth(types)) < 5 * row.standard_error
     raw = sum(one & (1 << len(types)) - 1 == (1 << len(types)) - 1 for one in told)
     assert abs(raw - truth(types)) > 5 * row.standard_error or len(types) == 3
+
+
+def test_a_table_is_read_as_numpy_reads_it(spark: SparkSession, tmp_path: Path) -> None:
+    channel = Channel.rounded(2.0, [[4, 1, 2, 1], [1, 5, 1, 1], [1, 2, 4, 1], [1, 1, 1, 5]])
+    own = town_guard(tmp_path, MANY).parameters("friends")
+    bit = next(unit for unit in own.units if unit.types == ("shop",))
+    vector = UnitParameters("channel", 2.0, ("clinic", "pharmacy"), TableLaw.of(channel), None)
+    public = Parameters(**{**own.__dict__, "units": (bit, vector)})
+    told = np.random.default_rng(60).integers(0, 8, PEOPLE * SLOTS)
+    rows = [
+        (f"p{number // SLOTS}", START + timedelta(minutes=15 * (number % SLOTS)), place)
+        for number, one in enumerate(told)
+        for bit_number, place in enumerate(("shop", "clinic", "pharmacy"))
+        if one >> bit_number & 1
+    ]
+    released = spark.createDataFrame(rows, "person string, ts timestamp, place string")
+    for types in (["clinic"], ["pharmacy", "shop"], ["clinic", "pharmacy"]):
+        asked = asked_of(public, types)
+        shown = {"shop": told & 1, "clinic": told >> 1 & 1, "pharmacy": told >> 2 & 1}
+        found = sum(shown[name] << place for place, name in enumerate(asked.types))
+        expected = asked.matches.estimate(asked.vectors(np.asarray(found)))
+        row = only(ppm.estimate(released, types, parameters=public, until=UNTIL, by="all"))
+        assert row.estimate == pytest.approx(expected.count)
+        assert row.standard_error == pytest.approx(expected.standard_error)
 
 
 def test_periods_add_up_and_a_period_may_be_a_slot(spark: SparkSession, tmp_path: Path) -> None:
@@ -123,7 +150,8 @@ def test_periods_add_up_and_a_period_may_be_a_slot(spark: SparkSession, tmp_path
     whole = only(ppm.estimate(safe, types, until=UNTIL, by="all"))
     days = ppm.estimate(safe, types, until=UNTIL, by="1 d").collect()
     slots = ppm.estimate(safe, types, until=UNTIL).collect()
-    assert [row.start for row in days] == [START + timedelta(days=day) for day in range(3)]
+    starts = [row.start.astimezone(UTC) for row in days]
+    assert starts == [START + timedelta(days=day) for day in range(3)]
     assert [row.subject_slots for row in days] == [96 * PEOPLE, 96 * PEOPLE, 8 * PEOPLE]
     assert len(slots) == SLOTS
     assert {row.subject_slots for row in slots} == {PEOPLE}
@@ -139,7 +167,7 @@ def test_periods_add_up_and_a_period_may_be_a_slot(spark: SparkSession, tmp_path
 
 def test_slots_that_a_horizon_closed_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
     horizon = in_friends("horizon: {over: 2 h, epsilon: 12, then: withhold}")
-    guard, safe = protected(spark, tmp_path, MANY, *STRONG, horizon)
+    guard, safe = protected(spark, tmp_path, horizon, MANY, *STRONG)
     stop = guard.parameters("friends").units[0].open
     assert stop is not None
     assert (stop.paid, stop.period) == (3, 9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,7 +90,8 @@ def test_answers_are_summed_by_period(answers: DataFrame, public: Parameters) ->
         answers, public, query="often", by="1 h",
         since=START + timedelta(hours=1), until=START + timedelta(hours=4, minutes=30),
     ).collect()  # fmt: skip
-    assert [row.start for row in hours] == [START + timedelta(hours=hour) for hour in (1, 2, 3, 4)]
+    starts = [row.start.astimezone(UTC) for row in hours]
+    assert starts == [START + timedelta(hours=hour) for hour in (1, 2, 3, 4)]
     assert [row.answers for row in hours] == [4, 4, 4, 2]
     scores = CountLaw.of(NOISE).scores(OFTEN)
     assert [row.estimate for row in hours] == pytest.approx(

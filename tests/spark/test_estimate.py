@@ -115,8 +115,6 @@ def test_a_reader_with_the_sidecar_alone_comes_near_the_truth(
     assert row.start.astimezone(UTC) == START
     # Beyond 5 standard errors with probability 6e-7; the seed is fixed.
     assert abs(row.estimate - truth(types)) < 5 * row.standard_error
-    raw = sum(one & (1 << len(types)) - 1 == (1 << len(types)) - 1 for one in told)
-    assert abs(raw - truth(types)) > 5 * row.standard_error or len(types) == 3
 
 
 def test_a_table_is_read_as_numpy_reads_it(spark: SparkSession, tmp_path: Path) -> None:
@@ -162,7 +160,9 @@ def test_periods_add_up_and_a_period_may_be_a_slot(spark: SparkSession, tmp_path
     since = only(ppm.estimate(safe, types, since=START + timedelta(days=1), until=UNTIL, by="all"))
     assert since.estimate == pytest.approx(sum(row.estimate for row in days[1:]))
     # Without `until` it ends with the last slot that shows anything: here the very last one.
-    assert only(ppm.estimate(safe, types, by="all")) == whole
+    same = only(ppm.estimate(safe, types, by="all"))
+    assert same.estimate == pytest.approx(whole.estimate)
+    assert same.subject_slots == whole.subject_slots
 
 
 def test_slots_that_a_horizon_closed_are_left_out(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ppm.cep.step import BITS_IN_A_COLUMN
+from ppm.dp.estimate.law import TableLaw
 from ppm.dp.estimate.matches import Matches
 from ppm.dp.estimate.score import Score, score_of
 from ppm.dp.filter import Filter
@@ -91,7 +92,8 @@ def _faults(parameters: Parameters, types: Sequence[str]) -> Iterator[str]:
         if name not in told:
             hint = did_you_mean(name, sorted(told)) or "; it is told of none"
             yield f"{name} is no private type that {parameters.community} is told of{hint}"
-        elif parameters.stand_ins[name] is None:
+    for name in _looked_for(parameters, types):
+        if parameters.stand_ins[name] is None:
             yield (
                 f"stand-ins of {name} cannot be told from other rows by {parameters.community}: a "
                 "column rule changes a column that the type is known by"
@@ -101,6 +103,17 @@ def _faults(parameters: Parameters, types: Sequence[str]) -> Iterator[str]:
             if alike:
                 noun = counted(len(alike), "other type")
                 yield f"stand-ins of {name} look like those of {noun}, {listed(alike)}"
+
+
+def _looked_for(parameters: Parameters, types: Sequence[str]) -> list[str]:
+    """The types whose stand-ins count: those that are asked, and all that a table ties to them."""
+    return [
+        name
+        for unit in parameters.units
+        for name in unit.types
+        if name in types
+        or (isinstance(unit.law, TableLaw) and not set(types).isdisjoint(unit.types))
+    ]
 
 
 def _alike(parameters: Parameters, name: str, other: str) -> bool:

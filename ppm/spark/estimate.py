@@ -87,8 +87,7 @@ def _of_community(released: DataFrame, public: Parameters, community: str | None
     need_columns(released.columns, [("subject", public.subject), ("time", public.time)])
     if community is not None and community != public.community:
         raise BindingError(f"the parameters are those of {public.community}, not of {community}")
-    is_named = community is not None and COMMUNITY in released.columns
-    if is_named or is_for_several(released):
+    if is_for_several(released, if_unsaid=community is not None):
         return released.where(F.col(COMMUNITY) == public.community)
     return released
 
@@ -104,12 +103,13 @@ def _pattern(released: DataFrame, public: Parameters, asked: Asked) -> SparkColu
     """The bit of the type that a row stands in for; 0 for types that are not asked, else null."""
     found = F.lit(None).cast("long")
     for name in public.types:
-        known_by = public.stand_ins[name]
-        if known_by is not None:
-            need_columns(released.columns, [(f"a stand-in of {name}", c) for c in known_by])
-            bit = 1 << asked.types.index(name) if name in asked.types else 0
-            is_one = _is_stand_in(released, known_by)
-            found = F.when(is_one, F.lit(bit).cast("long")).otherwise(found)
+        known_by, is_asked = public.stand_ins[name], name in asked.types
+        if known_by is None or not (is_asked or known_by.keys() <= set(released.columns)):
+            continue  # it would only show that its slot was told of
+        need_columns(released.columns, [(f"a stand-in of {name}", one) for one in known_by])
+        bit = 1 << asked.types.index(name) if is_asked else 0
+        is_one = _is_stand_in(released, known_by)
+        found = F.when(is_one, F.lit(bit).cast("long")).otherwise(found)
     return found
 
 

@@ -36,9 +36,10 @@ def parameters_of(frame: DataFrame, community: str | None = None) -> Parameters:
     return Parameters.from_json(texts[name])
 
 
-def is_for_several(frame: DataFrame) -> bool:
+def is_for_several(frame: DataFrame, *, if_unsaid: bool) -> bool:
     """Whether a column says to whom each row is told; a column of that name may be the stream's."""
-    return bool(_said(frame).get("names_communities")) and COMMUNITY in frame.columns
+    is_named = bool(_said(frame).get("names_communities", if_unsaid))
+    return is_named and COMMUNITY in frame.columns
 
 
 def metadata(parameters: Iterable[Parameters], *, names_communities: bool) -> dict[str, Any]:

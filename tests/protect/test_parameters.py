@@ -284,3 +284,11 @@ def test_a_question_reads_only_the_bits_that_say_something(tmp_path: Path) -> No
     assert asked.types == ("pharmacy", "shop")
     whole = asked_of(every_kind(tmp_path / "b"), ["right", "shop"])
     assert whole.types == ("post", "shop", "left", "right")[1:]
+
+
+def test_a_table_needs_all_types_that_it_ties_together(tmp_path: Path) -> None:
+    whole = every_kind(tmp_path)
+    blurred = Parameters(**{**whole.__dict__, "stand_ins": {**whole.stand_ins, "left": None}})
+    with pytest.raises(PpmError, match="stand-ins of left cannot be told from other rows"):
+        asked_of(blurred, ["right"])
+    assert asked_of(whole, ["right"]).types == ("left", "right")

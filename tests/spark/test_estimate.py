@@ -217,6 +217,21 @@ def test_each_community_of_one_frame_is_read_by_its_own_parameters(
         public = guard.parameters(community)
         given = ppm.estimate(released, ["clinic"], parameters=public, until=UNTIL, by="all")
         assert only(given).estimate == pytest.approx(expected.estimate)
+        bare = spark.createDataFrame(released.collect(), ", ".join(map(" ".join, released.dtypes)))
+        named = ppm.estimate(
+            bare, ["clinic"], parameters=public, community=community, until=UNTIL, by="all"
+        )
+        assert only(named).estimate == pytest.approx(expected.estimate)
+
+
+def test_a_column_community_of_the_streams_own_is_left_alone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    guard, own = town_guard(tmp_path, MANY), frame_of(spark, EVENTS[:40])
+    safe = guard.protect(own.withColumn("community", own.place), "friends", until=UNTIL)
+    plain = only(ppm.estimate(safe, ["clinic"], until=UNTIL, by="all"))
+    named = ppm.estimate(safe, ["clinic"], community="friends", until=UNTIL, by="all")
+    assert only(named).estimate == pytest.approx(plain.estimate)
 
 
 def test_parameters_are_a_frame_for_sql(spark: SparkSession, tmp_path: Path) -> None:

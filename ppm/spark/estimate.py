@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ppm.errors import BindingError
-from ppm.protect.asked import Asked, Part, asked_of
+from ppm.protect.estimation import Asked, Part, asked_of
 from ppm.protect.parameters import Parameters, StandIn
 from ppm.spark.binding import need_columns
 from ppm.spark.known import known_subjects

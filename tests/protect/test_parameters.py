@@ -17,7 +17,7 @@ from ppm.dp.mechanisms.binary import BinaryResponse
 from ppm.dp.nested.response import ResponseChain, SwapLaw
 from ppm.dp.source import Seed
 from ppm.errors import PpmError, SpecError
-from ppm.protect.asked import asked_of
+from ppm.protect.estimation import asked_of
 from ppm.protect.parameters import Parameters, UnitParameters
 from ppm.protect.plan import Plan
 from ppm.protect.published import published

@@ -15,7 +15,7 @@ import ppm
 from ppm.dp.estimate.law import TableLaw
 from ppm.dp.mechanisms.channel import Channel
 from ppm.errors import BindingError, PpmError
-from ppm.protect.asked import asked_of
+from ppm.protect.estimation import asked_of
 from ppm.protect.parameters import Parameters, UnitParameters
 from tests.protect.running import JOINT, NEIGHBOURS, SEEN, Event
 from tests.protect.town import Edit, in_friends

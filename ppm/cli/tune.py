@@ -40,10 +40,11 @@ def tune(
     from ppm.cli import tune_report
     from ppm.cli.output import as_json, console
     from ppm.cli.policies import read_plan
+    from ppm.protect.tune import Side
     from ppm.protect.tune import tune as tuned
 
     plan, _ = read_plan(policy, faulty=1)
-    asked = {"recall": recall, "precision": precision, "q": q}
+    asked: dict[Side, float | None] = {"recall": recall, "precision": precision, "q": q}
     wanted = {side: least for side, least in asked.items() if least is not None}
     answer = tuned(plan, consumer, wanted=wanted or None)
     if json:

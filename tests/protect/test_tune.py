@@ -105,6 +105,7 @@ def test_the_pattern_that_hides_most_costs_most(tmp_path: Path) -> None:
     keeps = (1 / (1 + math.exp(-2.0))) ** 2
     assert errands.lost == pytest.approx((1 - keeps) / 2)
     assert visits.lost is not None
+    assert errands.lost is not None
     assert visits.lost > errands.lost
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ppm.dp.allocation import uniform
+from ppm.dp.allocation.uniform import uniform
 from ppm.dp.composition import change_cost, decoy_cost, groups_by_shared_types
 from ppm.dp.decoy import slots_of_match
 from ppm.dp.joint import all_shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ppm.dp.allocation import unspent
+from ppm.dp.allocation.budgets import unspent
 from ppm.errors import Fault, listed
 from ppm.protect.collusion import sees_raw
 from ppm.protect.plan import Plan

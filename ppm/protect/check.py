@@ -9,6 +9,7 @@ from pathlib import Path
 from ppm.errors import Fault, PpmError, SpecError, did_you_mean
 from ppm.protect.binding import binding_faults
 from ppm.protect.plan import Plan, link
+from ppm.protect.reach import beyond_reach
 from ppm.protect.refusals import refusals
 from ppm.protect.stand_in import stand_in_faults
 from ppm.protect.warnings import warnings, warnings_of_all
@@ -76,7 +77,10 @@ def check_project(folder: str | Path) -> Checked:
     faults += unlinked
     for plan in plans.values():
         faults += [*binding_faults(plan), *stand_in_faults(plan), *refusals(plan)]
-    if not any(not fault.is_warning for fault in faults):
+    if all(fault.is_warning for fault in faults):
+        # What can be reached is told of a policy that can be kept.
+        faults += [fault for plan in plans.values() for fault in beyond_reach(plan)]
+    if all(fault.is_warning for fault in faults):
         # Warnings speak of what a policy promises, and a policy with faults promises nothing.
         faults += [warning for plan in plans.values() for warning in warnings(plan)]
         faults += warnings_of_all(plans.values())

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, pairwise, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from ppm.dp.mechanisms.channel import Channel
 from ppm.dp.mechanisms.kary import Swap
 from ppm.dp.purpose import Purpose
 from ppm.dp.source import Source
@@ -61,8 +62,12 @@ class Scripted(Protection):
         return _Script(self.script)  # type: ignore[return-value]
 
 
-def kinds_of_words(stage: Swap) -> Iterator[tuple[int, int]]:
+def kinds_of_words(stage: Swap | Channel) -> Iterator[tuple[int, int]]:
     """One word of each kind that a table tells apart, and how many there are."""
+    if isinstance(stage, Channel):
+        edges = sorted({edge for row in stage.rows for edge in accumulate(row, initial=0)})
+        yield from ((one, other - one) for one, other in pairwise(edges))
+        return
     others = stage.values - 1
     yield from ((other * stage.swaps, stage.swaps) for other in range(others) if stage.swaps)
     yield others * stage.swaps, stage.kept

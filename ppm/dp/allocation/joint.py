@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ppm.dp.allocation.adaptive import NO_BETTER
 from ppm.dp.allocation.linear import MOST_TYPES, linear_channel
@@ -29,7 +30,15 @@ def better_channel(
     wanted = [need for need in needs if not need.types.isdisjoint(types)]
     if not wanted or not 1 < len(types) <= MOST_TYPES:
         return None  # of one type, the joint response is the best there is
-    plain = worth(wanted, [Joint(frozenset(types), epsilon)], prior)
-    channel = linear_channel(types, epsilon, wanted, prior)
-    found = worth(wanted, [Tabled.of(types, channel)], prior)
-    return channel if found > plain + NO_BETTER else None
+    best, most = None, worth(wanted, [Joint(frozenset(types), epsilon)], prior)
+    # Where all want precision only, to show nothing loses nothing; but Q has no use for that.
+    balanced = [replace(need, alpha=0.5) for need in wanted]
+    for tried in dict.fromkeys([tuple(wanted), tuple(balanced)]):
+        try:
+            channel = linear_channel(types, epsilon, tried, prior)
+        except ArithmeticError:
+            continue  # what the solver cannot do, the plain response can
+        found = worth(wanted, [Tabled.of(types, channel)], prior)
+        if found > most + NO_BETTER:
+            best, most = channel, found
+    return best

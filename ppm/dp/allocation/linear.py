@@ -150,8 +150,8 @@ def _solved(losses: Matrix, epsilon: float) -> Matrix:
         method="highs-ds",
     )
     if found.status != 0:
-        raise ValueError(f"no best channel was found for epsilon {epsilon}: {found.message}")
-    law = np.round(found.x[:size].reshape(rows, columns), _DIGITS)
+        raise ArithmeticError(f"no best channel was found for epsilon {epsilon}: {found.message}")
+    law: Matrix = np.round(found.x[:size].reshape(rows, columns), _DIGITS)
     return np.maximum(law, 0.0)
 
 

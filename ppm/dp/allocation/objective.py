@@ -86,14 +86,16 @@ class Objective:
         """For each row of a factor its probability, with all its asked types shown."""
         # 1-p where a type occurs, p where it does not, 1 where it is not asked for.
         shown: Vector = (1 - self._absent) + (2 * self._absent - self._told) * flips
-        return self._mass * shown.prod(axis=1)
+        terms: Vector = self._mass * shown.prod(axis=1)
+        return terms
 
     def _seen(self, terms: Vector) -> Vector:
         return np.add.reduceat(terms, self._blocks)
 
     def _precision(self, recall: Vector, seen: Vector) -> Vector:
         true = recall * self._match
-        return np.minimum(1.0, np.divide(true, seen, out=np.zeros_like(true), where=seen > 0))
+        precision: Vector = np.divide(true, seen, out=np.zeros_like(true), where=seen > 0)
+        return np.minimum(precision, 1.0)
 
     def _total(self, recall: Vector, precision: Vector) -> float:
         return float((self._weight * (self._alpha * precision + (1 - self._alpha) * recall)).sum())

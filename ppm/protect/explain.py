@@ -105,7 +105,7 @@ def explain(plan: Plan, *, community: str | None = None) -> Explanation:
         policy=plan.policy.name,
         version=plan.policy.version,
         meaning=_one_line(plan.policy.doc),
-        allocation=listed(list(dict.fromkeys(map(declared_allocation, chosen)))),
+        allocation=_allocations(chosen),
         prior=plan.policy.prior.source if plan.policy.prior else None,
         communities=tuple(_community(plan, terms) for terms in chosen),
     )
@@ -135,6 +135,12 @@ def _community(plan: Plan, terms: Terms) -> CommunityPromise:
         uses=_uses(plan, terms),
         not_covered=tuple(not_covered(terms)),
     )
+
+
+def _allocations(chosen: list[Terms]) -> str:
+    """The allocations of communities whose budgets are split over types at all."""
+    split = [terms for terms in chosen if terms.by("response", "joint-response")]
+    return listed(list(dict.fromkeys(map(declared_allocation, split)))) or "uniform"
 
 
 def _spent(plan: Plan, terms: Terms) -> tuple[Spent, ...]:

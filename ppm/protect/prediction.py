@@ -18,11 +18,17 @@ from ppm.dp.utility import (
     query_quality,
 )
 from ppm.errors import listed
-from ppm.protect.needs import changed_columns, obstacle, required_types
+from ppm.protect.needs import (
+    changed_columns,
+    guiding,
+    need_of,
+    obstacle,
+    required_types,
+)
 from ppm.protect.plan import Plan, Question
 from ppm.protect.prior import prior_of
 from ppm.protect.spans import slots_spanned
-from ppm.protect.spending import Spending, spending_of
+from ppm.protect.spending import Spending, declared_allocation, spending_of
 from ppm.protect.terms import Terms
 from ppm.spec.pattern import Pattern
 
@@ -121,7 +127,8 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
     """A query that the consumer runs on the released rows."""
     hindrance = obstacle(plan, terms, question.pattern)
     if hindrance is not None:
-        return Prediction(question, None, f"not predicted: {hindrance}")
+        said = f"not predicted: {hindrance}{_taken_as(plan, terms, question)}"
+        return Prediction(question, None, said)
     pattern = question.pattern
     asked = required_types(pattern) or frozenset(pattern.types)
     channels = _channels(plan, terms, spending)
@@ -150,6 +157,14 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
         span = "its slot is" if slots == 1 else f"all its {slots} slots are"
         said.append(f"shown if {span} kept; slots of private matches never are")
     return Prediction(question, quality, "; ".join(said) or "exact: no private row is of its types")
+
+
+def _taken_as(plan: Plan, terms: Terms, question: Question) -> str:
+    """What an allocation makes of a query of which no closed form speaks."""
+    need = need_of(plan, terms, question) if question in guiding(plan, terms) else None
+    if need is None or declared_allocation(terms) == "uniform":
+        return ""
+    return f"; the allocation serves it as a query for {listed(sorted(need.types))} together"
 
 
 def _holds_a_private_match(plan: Plan, decoyed: frozenset[str], pattern: Pattern) -> bool:

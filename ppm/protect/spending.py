@@ -131,7 +131,9 @@ class Spending:
 
 def spending_of(plan: Plan, terms: Terms) -> Spending:
     """How a community's budgets are split over what is released to it."""
-    return spending_serving(plan, terms, needs_in(plan, terms))
+    guarded = terms.by("response", "joint-response").values()
+    is_guided = any(one.allocation != "uniform" for one in guarded)
+    return spending_serving(plan, terms, needs_in(plan, terms) if is_guided else ())
 
 
 @lru_cache(maxsize=4096)

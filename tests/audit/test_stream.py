@@ -8,7 +8,7 @@ blamed wrongly with a chance below 4e-4.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ class TestARightPipeline:
         press = of(audit.measured, PRESS, "visit")
         assert press.claim == 1
         assert press.one_run is not None
-        assert press.one_run.epsilon > 0.3
+        assert press.one_run.epsilon > 0.15
         assert not any(one.claim for one in audit.measured if one.pattern == "call")
 
     def test_keeps_them_whatever_the_seed(self, plan: Plan) -> None:
@@ -167,6 +167,11 @@ def job(plan: Plan, planting: Planting) -> Job:
 
 
 class TestAPlantedBug:
+    def test_in_a_table_made_for_queries_is_caught(self, guided: Plan) -> None:
+        sharper = partial(in_process, alter=with_bugs({VISIT: times(3)}))
+        audit = audit_stream(guided, ["press"], canaries=2_000, seed=7, run=sharper)
+        assert blamed(audit.measured) == {(PRESS, "visit")}
+
     @pytest.mark.parametrize(
         ("number", "who", "pattern"),
         [

@@ -20,7 +20,7 @@ from ppm.dp.mechanisms.kary import Swap
 from ppm.dp.purpose import Purpose
 from ppm.dp.source import Source
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME, bit_names
-from ppm.protect.program import Program
+from ppm.protect.program import Program, Unit
 from ppm.protect.step import TOLD, Protection
 
 WORD = 1 << 64
@@ -62,6 +62,11 @@ class Scripted(Protection):
         return _Script(self.script)  # type: ignore[return-value]
 
 
+def stages_of(unit: Unit) -> tuple[Swap | Channel, ...]:
+    """The tables of a unit's chain, one for each of its purposes."""
+    return (*unit.chain.stages,)
+
+
 def kinds_of_words(stage: Swap | Channel) -> Iterator[tuple[int, int]]:
     """One word of each kind that a table tells apart, and how many there are."""
     if isinstance(stage, Channel):
@@ -82,7 +87,7 @@ def law(program: Program, *, seen_by: Callable[[str], bool]) -> list[list[Fracti
     stages = [
         (purpose, stage)
         for unit in program.units
-        for purpose, stage in zip(unit.purposes, unit.chain.stages, strict=True)
+        for purpose, stage in zip(unit.purposes, stages_of(unit), strict=True)
     ]
     inputs = 1 << len(program.types)
     tables: list[dict[Output, Fraction]] = [{} for _ in range(inputs)]

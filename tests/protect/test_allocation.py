@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def test_a_joint_group_is_narrowed_to_what_is_asked_for(tmp_path: Path) -> None:
     )
     plan = town_plan(tmp_path, *edits)
     [group] = spending_of(plan, plan.terms["friends"]).groups
-    assert (group.types, group.patterns, group.epsilon) == ({"post"}, {"errand"}, 1.0)
+    assert [{*group.types}, {*group.patterns}, group.epsilon] == [{"post"}, {"errand"}, 1.0]
     [unit] = town_program(tmp_path, *edits).units
     assert isinstance(unit.chain, JointChain)  # of one type the plain response is the best
 
@@ -182,6 +183,29 @@ def test_what_a_query_needs(tmp_path: Path, edits: list[Edit], types: set[str] |
     plan = check_town(tmp_path, *edits).plans["town"]
     needs = needs_in(plan, plan.terms["friends"])
     assert [need.types for need in needs] == ([] if types is None else [types])
+
+
+def test_a_query_of_which_no_closed_form_speaks_is_served_and_told_so(tmp_path: Path) -> None:
+    edits = (*guided(), (VISIT, "clinic -> pharmacy", "clinic{2,} -> pharmacy"))
+    assert uses(tmp_path, *edits)["app visits"].reason == (
+        "not predicted: it takes more than one event of each type in a slot; the allocation "
+        "serves it as a query for clinic and pharmacy together"
+    )
+
+
+def test_a_horizon_pays_for_what_is_released(tmp_path: Path) -> None:
+    horizon = "horizon: {over: 1 h, epsilon: 2, then: withhold}"
+    last = "      errand: {mechanism: response, allocation: optimal, epsilon: 1}\n"
+    edits = (*guided(), CLINIC, (POLICY, last, f"{last}    {horizon}\n"))
+    [unit] = town_program(tmp_path, *edits).units
+    [reader] = unit.readers
+    assert reader.stop is not None
+    assert reader.stop.paid == 2
+
+
+def test_a_table_reaches_workers_as_it_is(tmp_path: Path) -> None:
+    program = town_program(tmp_path, *guided("joint-response"))
+    assert deepcopy(program) == program  # by the same way as pickle
 
 
 ALLOCATION = "policies/town.yaml:16: communities.friends.protect.visit.allocation"

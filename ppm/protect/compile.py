@@ -86,7 +86,7 @@ def _units(plan: Plan, types: tuple[str, ...], communities: Sequence[str]) -> It
             yield Unit(
                 tuple(map(types.index, chain.names)),
                 _first_stages(built.chain, count),
-                _purposes(plan, chain)[:count],
+                _purposes(plan, chain, built.chain)[:count],
                 readers,
             )
 
@@ -99,7 +99,7 @@ def _first_stages(chain: ChainOfBits, count: int) -> ChainOfBits:
     return ResponseChain(chain.epsilons[:count])
 
 
-def _purposes(plan: Plan, chain: Chain) -> tuple[Purpose, ...]:
+def _purposes(plan: Plan, chain: Chain, built: ChainOfBits) -> tuple[Purpose, ...]:
     """What each stage of a chain draws for; whatever differs here draws other words."""
     members, start = chain.members, microseconds_since_1970(plan.policy.stream.from_)
     grid = f"{plan.slot} us from {start}"
@@ -109,10 +109,7 @@ def _purposes(plan: Plan, chain: Chain) -> tuple[Purpose, ...]:
         plan.policy.name, plan.policy.version, chain.mechanism, chain.names, grid, owner
     )
     found = []
-    built = chain.build()
-    table = ""
-    if isinstance(built, Bits) and isinstance(built.chain, TableChain):
-        table = f" by the table {built.chain.digest}"
+    table = f" by the table {built.digest}" if isinstance(built, TableChain) else ""
     for number, epsilon in enumerate(chain.epsilons):
         told = next(one.of for one in members if one.number == number)
         purpose = purpose.then(f"epsilon {epsilon!r} of {','.join(sorted(told))}{table}")

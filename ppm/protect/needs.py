@@ -46,7 +46,7 @@ def need_of(plan: Plan, terms: Terms, question: Question) -> Need | None:
     dropped, _ = changed_columns(terms, pattern)
     if dropped or plan.types(terms, "answers").keys() & (required_types(pattern) or ()):
         return None
-    types = released.keys() & {*pattern.types, *stand_ins_seen_by(plan, terms, pattern)}
+    types = released.keys() & {*types_in_stages(pattern), *stand_ins_seen_by(plan, terms, pattern)}
     if not types:
         return None
     query = question.query
@@ -80,6 +80,13 @@ def obstacle(plan: Plan, terms: Terms, pattern: Pattern) -> str | None:
         if asked - held_back.keys():
             return "stand-ins stand at their slot's start, so their order with other rows is lost"
     return None
+
+
+def types_in_stages(pattern: Pattern) -> frozenset[str]:
+    """The types that a pattern uses; others are declared because they go together with these."""
+    events = [stage.event for stage in pattern.all_stages]
+    used = frozenset(event for event in events if event is not None)
+    return frozenset(pattern.types) if None in events else used
 
 
 def required_types(pattern: Pattern) -> frozenset[str] | None:

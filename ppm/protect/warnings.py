@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from ppm.dp.allocation.budgets import unspent
 from ppm.errors import Fault, listed
 from ppm.protect.collusion import sees_raw
+from ppm.protect.needs import types_in_stages
 from ppm.protect.plan import Plan, Question
 from ppm.protect.prediction import predict
 from ppm.protect.reach import possible
@@ -212,4 +213,5 @@ def _unreleased(plan: Plan, question: Question) -> list[str]:
     if question.consumer.spec.model != "opaque":
         return []
     private = plan.types(terms, "response", "joint-response").keys()
-    return sorted((private & set(question.pattern.types)) - spending_of(plan, terms).released)
+    asked = private & types_in_stages(question.pattern)
+    return sorted(asked - spending_of(plan, terms).released)

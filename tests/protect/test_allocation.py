@@ -176,6 +176,17 @@ def test_an_opaque_consumer_guides_nothing_and_is_told_what_it_lacks(tmp_path: P
             {"clinic"},
             id="what stand-ins count in",
         ),
+        pytest.param(
+            [
+                (
+                    VISIT,
+                    "sequence:",
+                    "  gym: {where: place = 'gym', stand_in: {place: gym}}\nsequence:",
+                )
+            ],
+            {"clinic", "pharmacy"},
+            id="a type that only goes together with others",
+        ),
         pytest.param([mechanism("visit", "answers")], None, id="types that are never released"),
     ],
 )

@@ -127,8 +127,8 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
     """A query that the consumer runs on the released rows."""
     hindrance = obstacle(plan, terms, question.pattern)
     if hindrance is not None:
-        said = f"not predicted: {hindrance}{_taken_as(plan, terms, question)}"
-        return Prediction(question, None, said)
+        reason = f"not predicted: {hindrance}{_taken_as(plan, terms, question)}"
+        return Prediction(question, None, reason)
     pattern = question.pattern
     asked = required_types(pattern) or frozenset(pattern.types)
     channels = _channels(plan, terms, spending)

@@ -33,8 +33,10 @@ _SLACK = 1e-6
 """The part of e^epsilon that is left for rounding."""
 _LARGEST = 16.0
 """Up to which epsilon a programme is asked for; beyond, e^-epsilon is below its digits."""
-_NUDGE = 1e-7
+_NUDGE = 1e-6
 """How much losses are changed, each by another amount, so that one law alone loses least."""
+_EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+"""Finer than the solver's defaults, which would not see the nudges."""
 
 Matrix = npt.NDArray[np.float64]
 
@@ -148,6 +150,7 @@ def _solved(losses: Matrix, epsilon: float) -> Matrix:
         b_eq=np.ones(rows),
         bounds=(0, None),
         method="highs-ds",
+        options=_EXACT,
     )
     if found.status != 0:
         raise ArithmeticError(f"no best channel was found for epsilon {epsilon}: {found.message}")

@@ -9,10 +9,7 @@ from ppm.dp.columns import laplace_deviation
 from ppm.dp.decoy import truth_kept
 from ppm.dp.utility import (
     Channel,
-    Joint,
     Quality,
-    Response,
-    Tabled,
     Unreleased,
     answer_quality,
     query_quality,
@@ -188,12 +185,7 @@ def _is_shorter(one: Pattern, other: Pattern) -> bool:
 def _channels(plan: Plan, terms: Terms, spending: Spending) -> list[Channel]:
     private = plan.types(terms, "response", "joint-response", "answers")
     withheld = private.keys() - spending.released
-    channels: list[Channel] = [Response.spending(spending.shares)] if spending.shares else []
-    for group in spending.groups:
-        if group.table is None:
-            channels.append(Joint(group.types, group.epsilon))
-        else:
-            channels.append(Tabled.of(group.order, group.table))
+    channels = spending.channels
     return [*channels, Unreleased(frozenset(withheld))] if withheld else channels
 
 

@@ -9,15 +9,16 @@ from functools import lru_cache
 
 from ppm.dp.allocation.adaptive import adaptive
 from ppm.dp.allocation.joint import better_channel
-from ppm.dp.allocation.need import Need, needed
+from ppm.dp.allocation.need import Need, needed, worth
 from ppm.dp.allocation.optimal import optimal
 from ppm.dp.allocation.uniform import uniform
 from ppm.dp.composition import change_cost, decoy_cost, groups_by_shared_types
 from ppm.dp.exact import WORD
 from ppm.dp.joint import all_shown
-from ppm.dp.mechanisms.channel import Channel
+from ppm.dp.mechanisms.channel import Channel as Table
 from ppm.dp.prior import Prior
 from ppm.dp.response import fabricated_rows
+from ppm.dp.utility import Channel, Joint, Response, Tabled
 from ppm.errors import listed
 from ppm.protect.needs import needs_in
 from ppm.protect.overlap import private_types_of_rows, reached
@@ -36,13 +37,20 @@ class Group:
     types: frozenset[str]
     """The types that are released; a change of any others is not seen."""
     epsilon: float
-    table: Channel | None = None
+    table: Table | None = None
     """The channel that was made for consumers' queries; None for the plain joint response."""
 
     @property
     def order(self) -> tuple[str, ...]:
         """Bit i of the group's vectors is the i-th of these types."""
         return tuple(sorted(self.types))
+
+    @property
+    def channel(self) -> Channel:
+        """What happens to its types, as closed forms need it."""
+        if self.table is None:
+            return Joint(self.types, self.epsilon)
+        return Tabled.of(self.order, self.table)
 
     @property
     def invented_rows(self) -> float:
@@ -113,6 +121,11 @@ class Spending:
         return math.fsum([fabricated_rows(self.shares.values()), *joint])
 
     @property
+    def channels(self) -> list[Channel]:
+        """What happens to the types that are released, as closed forms need it."""
+        return _channels(self.shares, self.groups)
+
+    @property
     def released(self) -> frozenset[str]:
         """The private types of which rows are released."""
         return frozenset(self.shares).union(*(group.types for group in self.groups))
@@ -146,10 +159,11 @@ def spending_serving(
     """
     response = terms.by("response")
     decoys = terms.by("decoy-windows")
+    shares = _shares(plan, terms, needs, allocation)
     return Spending(
-        shares=_shares(plan, terms, needs, allocation),
+        shares=shares,
         budgets={name: one.epsilon for name, one in response.items()},
-        groups=_groups(plan, terms, needs, allocation),
+        groups=_settled(plan, needs, shares, _groups(plan, terms, needs, allocation)),
         decoys=Decoys(frozenset(decoys), decoy_cost(one.epsilon for one in decoys.values()))
         if decoys
         else None,
@@ -192,6 +206,26 @@ def _groups(
             group = replace(group, table=better_channel(group.order, group.epsilon, needs, prior))
         groups.append(group)
     return tuple(groups)
+
+
+def _settled(
+    plan: Plan, needs: tuple[Need, ...], shares: Mapping[str, float], groups: tuple[Group, ...]
+) -> tuple[Group, ...]:
+    """The groups with their tables, if these are better for queries that read several groups too.
+
+    A table is made for one group, as if all else were exact.
+    """
+    plain = tuple(replace(group, table=None) for group in groups)
+    prior = _guide(plan, needs)
+    if groups == plain or prior is None:
+        return groups
+    made, without = (worth(needs, _channels(shares, each), prior) for each in (groups, plain))
+    return groups if made > without else plain
+
+
+def _channels(shares: Mapping[str, float], groups: tuple[Group, ...]) -> list[Channel]:
+    bits: list[Channel] = [Response.spending(shares)] if shares else []
+    return [*bits, *(group.channel for group in groups)]
 
 
 def _guide(plan: Plan, needs: tuple[Need, ...]) -> Prior | None:

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from ppm.dp.allocation.need import worth
 from ppm.dp.nested.joint import JointChain
 from ppm.dp.nested.table import TableChain
 from ppm.dp.purpose import Purpose
+from ppm.dp.utility import Joint
 from ppm.errors import CheckpointError
 from ppm.protect.chains import chains_of
 from ppm.protect.collusion import colluding
 from ppm.protect.explain import Spent, Use, explain
 from ppm.protect.mechanisms import mechanisms_of
 from ppm.protect.needs import needs_in
+from ppm.protect.prior import prior_of
 from ppm.protect.program import Program
-from ppm.protect.spending import spending_of
+from ppm.protect.spending import spending_of, spending_serving
 from ppm.protect.step import Protection
 from tests.protect.guided import HISTORY, add_consumer, asking, guided, pattern_for
 from tests.protect.running import Town, town_plan, town_program
@@ -331,3 +334,16 @@ def test_a_table_is_not_derived_from_a_joint_response_nor_it_from_a_table(tmp_pa
     program = town_program(tmp_path, *guided("joint-response"), another_community("others", other))
     assert {type(unit.chain) for unit in program.units} == {TableChain, JointChain}
     assert colluding(plan, "visit").epsilon == 5.0
+
+
+def test_tables_serve_queries_that_read_several_groups_no_worse(tmp_path: Path) -> None:
+    """Such a query guides each group as if the other were exact; the whole decides."""
+    across = asking("across", "clinic", "shop", more="    weight: 20\n    preference: 90 %\n")
+    plan = town_plan(tmp_path, *guided("joint-response"), across, asking("all", "post", "pharmacy"))
+    terms = plan.terms["friends"]
+    needs, prior = needs_in(plan, terms), prior_of(plan, ["clinic", "pharmacy", "post", "shop"])
+    chosen = spending_of(plan, terms)
+    plain = [Joint(group.types, group.epsilon) for group in chosen.groups]
+    assert worth(needs, chosen.channels, prior) >= worth(needs, plain, prior)
+    uniform = spending_serving(plan, terms, needs, allocation="uniform")
+    assert worth(needs, chosen.channels, prior) >= worth(needs, uniform.channels, prior)

@@ -183,6 +183,9 @@ def test_the_nearest_shares_are_allowed_and_no_other_allowed_ones_are_nearer(
 
 
 @given(patterns, st.lists(st.floats(0, 10), min_size=6, max_size=6))
+@example(
+    {"P": (["b"], 1.6e-152), "Q": (["a", "c"], 5.758054520989256e-100)}, [3.5625, 0, 1, 0, 0, 0]
+)
 def test_shares_on_steps_add_to_no_more_than_any_budget(
     budgets: Patterns, wished: list[float]
 ) -> None:

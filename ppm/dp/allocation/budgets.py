@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from ppm.dp.epsilon import check_epsilon
+from ppm.dp.exact import float_below
 
 Budgets = Mapping[str, tuple[Collection[str], float]]
 """The name of each private pattern, with its types and its epsilon."""
@@ -78,4 +79,5 @@ def on_steps(patterns: Budgets, shares: Shares) -> dict[str, float]:
             counts |= {name: counts[name] * most // total for name in own}
         for _ in range(sum(counts[name] for name in own) - most):
             counts[max(own, key=lambda name: counts[name])] -= 1
-    return {name: float(count * step) for name, count in counts.items()}
+    # Exact, unless one budget is more than 2^38 times another one.
+    return {name: float_below(count * step) for name, count in counts.items()}

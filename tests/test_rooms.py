@@ -40,7 +40,7 @@ PACKAGES: dict[str, set[str]] = {
     "spark": {"numpy", "pandas", "pyarrow", "pyspark"},
     "protect": {"numpy", "pyarrow"},
     "cep": {"numba", "numpy", "pyarrow"},
-    "dp": {"cryptography", "numpy"},
+    "dp": {"cryptography", "numpy", "scipy"},
     "spec": {"pydantic", "pydantic_core", "sqlglot", "yaml"},
     "errors": set(),
 }
@@ -190,7 +190,7 @@ def test_every_room_stands_in_one_row() -> None:
         pytest.param(
             "ppm/dp/noise.py",
             "from importlib import import_module\nimport_module('pyarrow.compute')",
-            "ppm/dp/noise.py:2: dp imports pyarrow; it may import cryptography, numpy",
+            "ppm/dp/noise.py:2: dp imports pyarrow; it may import cryptography, numpy, scipy",
             id="an import by name",
         ),
         pytest.param(
@@ -250,6 +250,17 @@ def test_a_compiled_regular_expression_is_no_code() -> None:
 
 def test_importing_ppm_does_not_import_pyspark() -> None:
     in_a_fresh_python("import sys, ppm; assert 'pyspark' not in sys.modules, 'pyspark is imported'")
+
+
+def test_only_a_linear_programme_loads_a_solver() -> None:
+    in_a_fresh_python(
+        """
+import sys
+import ppm.cli.check, ppm.dp.allocation.joint, ppm.dp.allocation.optimal, ppm.protect.compile
+import ppm.protect.step
+assert not [name for name in sys.modules if name.startswith("scipy")], "scipy is imported"
+"""
+    )
 
 
 def test_importing_ppm_leaves_warnings_and_logging_alone() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from ppm.audit.invented import Inventor, Subject
 from ppm.audit.rows import Columns, Row, columns_of
 from ppm.protect.plan import Plan
-from ppm.protect.spending import slots_spanned
+from ppm.protect.spans import slots_spanned
 from ppm.spec.instant import microseconds_since_1970
 from ppm.spec.pattern import Pattern
 

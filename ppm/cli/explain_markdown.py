@@ -13,9 +13,10 @@ from ppm.cli.numbers import (
     remark,
     rows_text,
     share,
+    spent_text,
     together_text,
 )
-from ppm.protect.explain import CommunityPromise, Explanation, PatternPromise, Use
+from ppm.protect.explain import CommunityPromise, Explanation, PatternPromise, Spent, Use
 from ppm.protect.words import number
 
 
@@ -42,6 +43,10 @@ def _community(one: CommunityPromise) -> Iterator[str]:
         yield from (_promise(pattern) for pattern in one.patterns)
     else:
         yield "Every pattern: this community is kept from none."
+    if one.spent:
+        yield "### Where the budget goes"
+        yield f"By the {one.allocation} allocation."
+        yield _spent(one.spent)
     if one.columns:
         yield "### What happens to columns"
         yield _list(one.columns)
@@ -73,6 +78,11 @@ def _promise(one: PatternPromise) -> str:
     return (
         f"**{escaped(one.pattern)}** ({_code(one.sequence)}).{_ended(meaning)} {escaped(one.words)}"
     )
+
+
+def _spent(spent: Sequence[Spent]) -> str:
+    rows = [[", ".join(one.types), number(one.epsilon), spent_text(one)] for one in spent]
+    return _table(["type", "epsilon per slot", "released by"], rows)
 
 
 def _uses(uses: Sequence[Use]) -> str:

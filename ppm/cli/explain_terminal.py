@@ -15,12 +15,18 @@ from ppm.cli.numbers import (
     remark,
     rows_text,
     share,
+    spent_text,
     together_text,
 )
 from ppm.cli.output import INDENT, Column, Row, say, say_list, show_table
 from ppm.protect.explain import CommunityPromise, Explanation, PatternPromise, Use
 from ppm.protect.words import number
 
+SPENT = (
+    Column("type"),
+    Column("a slot", is_number=True),
+    Column("released by"),
+)
 USES = (
     Column("query"),
     Column("asks"),
@@ -68,6 +74,13 @@ def _show_community(out: Console, one: CommunityPromise) -> None:
             _show_pattern(out, pattern)
     else:
         say(out, "Every pattern: this community is kept from none.")
+    if one.spent:
+        _heading(out, f"Where the budget goes, by the {one.allocation} allocation")
+        rows = [
+            Row((Text(", ".join(s.types)), Text(number(s.epsilon)), Text(spent_text(s))))
+            for s in one.spent
+        ]
+        show_table(out, SPENT, rows)
     if one.columns:
         _heading(out, "What happens to columns")
         say_list(out, one.columns)

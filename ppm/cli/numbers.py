@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ppm.errors import counted
-from ppm.protect.explain import CommunityPromise, Explanation, Use
+from ppm.dp.utility import Quality
+from ppm.errors import counted, listed
+from ppm.protect.explain import CommunityPromise, Explanation, Spent, Use
 from ppm.protect.guarantee import Guarantee
 from ppm.protect.words import number
 
@@ -54,7 +55,30 @@ def remark(use: Use) -> str:
         parts.append(f"{share(use.quality.false_match)} of empty slots show a match")
     if use.quality is not None and use.quality.precision is None:
         parts.append("precision is not predicted")
+    if use.price:
+        parts.append(f"reads releases of epsilon {number(use.price)} a slot")
+    if use.alone is not None and use.quality is not None and _differ(use.alone, use.quality):
+        parts.append(f"served alone, it would have {_sides(use.alone)}")
     return "; ".join(part for part in parts if part)
+
+
+def _sides(quality: Quality) -> str:
+    sides = {"recall": quality.recall, "precision": quality.precision, "Q": quality.q}
+    return listed([f"{name} {share(side)}" for name, side in sides.items() if side is not None])
+
+
+def _differ(one: Quality, other: Quality) -> bool:
+    return _sides(one) != _sides(other)
+
+
+def spent_text(one: Spent) -> str:
+    """How the types of a release are drawn."""
+    return {
+        "independent": "its own draw",
+        "joint": "one draw together",
+        "table": "one draw, by a table",
+        "not released": "nothing: nobody needs it",
+    }[one.how]
 
 
 def numbers_stand_for(promise: Explanation) -> str:
@@ -65,7 +89,8 @@ def numbers_stand_for(promise: Explanation) -> str:
         if promise.prior
         else "Without a prior, precision and Q are told only where no noise is."
     )
-    return f"Numbers are for the {promise.allocation} allocation. {prior}"
+    plural = "s" if " and " in promise.allocation else ""
+    return f"Numbers are for the {promise.allocation} allocation{plural}. {prior}"
 
 
 def rows_text(one: CommunityPromise) -> str:

@@ -36,14 +36,17 @@ def tune(
     quality grows with the budget; and which private pattern costs it most. It reads no data.
     """
     from dataclasses import asdict
+    from functools import partial
 
     from ppm.cli import tune_report
     from ppm.cli.output import as_json, console
     from ppm.cli.policies import read_plan
+    from ppm.protect.check import check_project
     from ppm.protect.tune import Side
     from ppm.protect.tune import tune as tuned
 
-    plan, _ = read_plan(policy, faulty=1)
+    # Whoever asks for more than the policy can give wants to know what would give it.
+    plan, _ = read_plan(policy, faulty=1, check=partial(check_project, demands=False))
     asked: dict[Side, float | None] = {"recall": recall, "precision": precision, "q": q}
     wanted = {side: least for side, least in asked.items() if least is not None}
     answer = tuned(plan, consumer, wanted=wanted or None)

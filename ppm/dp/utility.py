@@ -1,11 +1,15 @@
 """How good the answer to a consumer's AND-query stays under each mechanism, in closed form."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 from typing import Protocol, Self
 
+from ppm.dp.exact import WORD
 from ppm.dp.joint import all_shown
+from ppm.dp.mechanism import FiniteMechanism
 from ppm.dp.prior import Prior
 from ppm.dp.response import flip_probability
 
@@ -32,6 +36,11 @@ class Channel(Protocol):
         """The types that go through this channel, and through no other."""
         ...
 
+    @property
+    def mixes(self) -> bool:
+        """Whether types that are not asked for change how often those that are get shown."""
+        ...
+
     def shows(self, asked: frozenset[str], present: frozenset[str], /) -> float:
         """The probability that all asked types of this channel are released, given the truth."""
         ...
@@ -56,6 +65,10 @@ class Response:
     def types(self) -> frozenset[str]:
         return frozenset(self.flips)
 
+    @property
+    def mixes(self) -> bool:
+        return False
+
     def shows(self, asked: frozenset[str], present: frozenset[str], /) -> float:
         return math.prod(
             1 - self.flips[name] if name in present else self.flips[name] for name in sorted(asked)
@@ -69,6 +82,10 @@ class Joint:
     types: frozenset[str]
     epsilon: float
 
+    @property
+    def mixes(self) -> bool:
+        return False
+
     def shows(self, asked: frozenset[str], present: frozenset[str], /) -> float:
         return all_shown(
             self.epsilon, len(self.types), asked=len(asked), all_present=asked <= present
@@ -76,10 +93,55 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True)
+class Tabled:
+    """Types whose bits are released together, by a table of all their vectors."""
+
+    order: tuple[str, ...]
+    """Bit i of a vector is the i-th of these types."""
+    law: tuple[tuple[float, ...], ...]
+    """For each true vector, the probability of each released one."""
+
+    @classmethod
+    def of(cls, order: Sequence[str], mechanism: FiniteMechanism) -> Self:
+        """The table of a mechanism on vectors of these types."""
+        if not mechanism.inputs == mechanism.outputs == 1 << len(order):
+            raise ValueError(f"the table is not one of vectors of {len(order)} types")
+        rows = (mechanism.counts(vector) for vector in range(mechanism.inputs))
+        return cls(tuple(order), tuple(tuple(count / WORD for count in row) for row in rows))
+
+    @property
+    def types(self) -> frozenset[str]:
+        return frozenset(self.order)
+
+    @property
+    def mixes(self) -> bool:
+        return True
+
+    def shows(self, asked: frozenset[str], present: frozenset[str], /) -> float:
+        return _shown_by(self, self._vector(asked), self._vector(present))
+
+    def _vector(self, types: frozenset[str]) -> int:
+        return sum(1 << place for place, name in enumerate(self.order) if name in types)
+
+
+@lru_cache(maxsize=65_536)
+def _shown_by(table: Tabled, asked: int, present: int) -> float:
+    return math.fsum(
+        probability
+        for released, probability in enumerate(table.law[present])
+        if released & asked == asked
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Unreleased:
     """Types that are never released."""
 
     types: frozenset[str]
+
+    @property
+    def mixes(self) -> bool:
+        return False
 
     def shows(self, _asked: frozenset[str], _present: frozenset[str], /) -> float:
         return 0.0
@@ -96,6 +158,8 @@ def query_quality(
     """The quality of "all asked types in one slot", asked of the released stream.
 
     Types in no channel are released in truth. `kept` is the probability that decoys leave the slot.
+    Where a channel mixes, the prior tells what else happens; without one, recall is what is left
+    whatever else happens.
 
     >>> clinic = Response.spending({"clinic": 1.0, "pharmacy": 1.0})
     >>> prior = Prior.independent({"clinic": 0.5, "pharmacy": 0.5})
@@ -118,15 +182,20 @@ def query_quality(
             channel.shows(channel.types & query, channel.types & present) for channel in touched
         )
 
-    recall = shown(query)
-    if not touched:
-        precision: float | None = 1.0
-    elif prior is None:
-        precision = None
+    mixed = frozenset[str]().union(*(one.types - query for one in touched if one.mixes))
+    precision: float | None = None
+    if prior is None:
+        recall = min(shown(query | others) for others in _subsets(mixed))
     else:
-        truth = prior.distribution(query)
-        matches = math.fsum(mass * shown(present) for present, mass in truth.items())
-        precision = _precision(recall * truth.get(query, 0.0), matches)
+        masses = prior.distribution(query | mixed).items()
+        matches = [(mass, present) for present, mass in masses if query <= present]
+        match = math.fsum(mass for mass, _ in matches)
+        true = math.fsum(mass * shown(present) for mass, present in matches)
+        recall = true / match if mixed and match > 0 else shown(query)
+        seen = math.fsum(mass * shown(present) for present, mass in masses)
+        precision = _precision(true if mixed else recall * match, seen)
+    if not touched:
+        precision = 1.0
     return _weigh(kept * recall, precision, alpha=alpha, false_match=kept * shown(frozenset()))
 
 
@@ -144,6 +213,11 @@ def answer_quality(
         match = prior.probability(query)
         precision = _precision(recall * match, recall * match + flip * (1 - match))
     return _weigh(recall, precision, alpha=alpha, false_match=flip)
+
+
+def _subsets(types: frozenset[str]) -> Iterable[frozenset[str]]:
+    names = sorted(types)
+    return (frozenset(some) for size in range(len(names) + 1) for some in combinations(names, size))
 
 
 def _check_query(asked: Collection[str]) -> frozenset[str]:

@@ -11,8 +11,8 @@ import numpy as np
 from ppm.dp.certificate import Certificate
 from ppm.dp.mechanism import Values, Words
 from ppm.dp.nested.decoy import DecoyChain
-from ppm.dp.nested.joint import JointChain
 from ppm.dp.nested.response import ResponseChain
+from ppm.dp.nested.table import ChainOfBits
 from ppm.errors import Fault, SpecError, listed
 from ppm.protect.nesting import Nested, groups_in_chains, nested_terms, sharing_terms
 from ppm.protect.plan import Plan
@@ -26,7 +26,7 @@ from ppm.spec.document import Path
 class Bits:
     """What all communities of a chain of responses are told, side by side."""
 
-    chain: ResponseChain | JointChain
+    chain: ChainOfBits
 
     @property
     def words(self) -> int:
@@ -128,8 +128,8 @@ class Chain:
 def chains_of(plan: Plan) -> tuple[Release, ...]:
     """What communities that say `collusion: nested` are told together, chain by chain.
 
-    Chains are for the uniform allocation. Where communities do not share a chain, their epsilons
-    add up, and nothing has to be shown. A chain that cannot be built is a `SpecError`.
+    Where communities do not share a chain, their epsilons add up, and nothing has to be shown. A
+    chain that cannot be built is a `SpecError`.
     """
     releases: list[Release] = []
     faults: list[Fault] = []

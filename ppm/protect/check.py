@@ -10,6 +10,7 @@ from ppm.errors import Fault, PpmError, SpecError, did_you_mean
 from ppm.protect.binding import binding_faults
 from ppm.protect.plan import Plan, link
 from ppm.protect.prior import prior_faults
+from ppm.protect.reach import beyond_reach
 from ppm.protect.refusals import one_name_one_type, refusals
 from ppm.protect.stand_in import stand_in_faults
 from ppm.protect.warnings import warnings, warnings_of_all
@@ -71,15 +72,21 @@ class Checked:
         return tuple(fault for fault in self.faults if fault.is_warning)
 
 
-def check_project(folder: str | Path) -> Checked:
-    """Read a project and judge it, without starting anything."""
+def check_project(folder: str | Path, *, demands: bool = True) -> Checked:
+    """Read a project and judge it, without starting anything.
+
+    Without `demands`, consumers may ask for more than the policy can give.
+    """
     project, faults = read_project(folder)
     plans, unlinked = link(project)
     faults += unlinked
     for plan in plans.values():
         faults += [*binding_faults(plan), *stand_in_faults(plan), *refusals(plan)]
         faults += prior_faults(plan, project)
-    if not any(not fault.is_warning for fault in faults):
+    if demands and all(fault.is_warning for fault in faults):
+        # What can be reached is told of a policy that can be kept.
+        faults += [fault for plan in plans.values() for fault in beyond_reach(plan)]
+    if all(fault.is_warning for fault in faults):
         # Warnings speak of what a policy promises, and a policy with faults promises nothing.
         faults += [warning for plan in plans.values() for warning in warnings(plan)]
         faults += warnings_of_all(plans.values())

@@ -12,7 +12,8 @@ from ppm.dp.decoy import slots_of_event
 from ppm.protect.nesting import groups_in_chains, nested_terms
 from ppm.protect.overlap import reached
 from ppm.protect.plan import Plan
-from ppm.protect.spending import Spending, sees_every_row, spending_of
+from ppm.protect.spans import sees_every_row
+from ppm.protect.spending import Spending, spending_of
 from ppm.protect.terms import Terms
 
 
@@ -89,13 +90,14 @@ def _of_chains(pattern: str, spent: list[Spending], *, joint: Iterable[float], r
 
 
 def _of_bits(pattern: str, spent: list[Spending]) -> float:
-    if all(one.is_uniform for one in spent):
-        return colluding_response(
-            {name: share for name, share in one.shares.items() if name in one.changed[pattern]}
-            for one in spent
-        )
-    # Each community's allocation may favour other types, and a chain pays the largest of each.
-    return colluding_independent(one.bits_of(pattern) for one in spent)
+    """What the chains of single types cost, each of them its largest share.
+
+    Each community's allocation may favour other types, so it may be more than any of them pays.
+    """
+    return colluding_response(
+        {name: share for name, share in one.shares.items() if name in one.changed[pattern]}
+        for one in spent
+    )
 
 
 def _of_groups(plan: Plan, pattern: str, spent: Mapping[str, Spending]) -> Iterator[float]:

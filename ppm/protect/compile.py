@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from ppm.dp.filter import Filter
 from ppm.dp.nested.joint import JointChain
 from ppm.dp.nested.response import ResponseChain
+from ppm.dp.nested.table import ChainOfBits, TableChain
 from ppm.dp.purpose import Purpose
 from ppm.dp.secret import SecretRef
 from ppm.dp.source import Seed
@@ -19,6 +20,9 @@ from ppm.protect.terms import Terms
 from ppm.spec.instant import microseconds_since_1970
 from ppm.spec.pattern import EventType
 from ppm.spec.write import to_yaml
+
+_GUIDED = ("response", "joint-response")
+"""The mechanisms whose budgets an allocation splits."""
 
 
 def program_of(
@@ -33,13 +37,14 @@ def program_of(
 ) -> Program:
     """The program that tells some communities of a plan what they may know."""
     types = tuple(private_types(plan))
+    units = tuple(_units(plan, types, communities))
     return Program(
         policy=plan.policy.name,
         version=plan.policy.version,
         meaning=_meaning(plan),
         types=types,
         communities=tuple(communities),
-        units=tuple(_units(plan, types, communities)),
+        units=units,
         slot=plan.slot,
         start=microseconds_since_1970(plan.policy.stream.from_),
         knows_subjects=knows_subjects,
@@ -48,6 +53,7 @@ def program_of(
         noise=noise,
         columns=columns,
         shards=shards,
+        allocation=_allocation(plan, units),
     )
 
 
@@ -80,18 +86,20 @@ def _units(plan: Plan, types: tuple[str, ...], communities: Sequence[str]) -> It
             yield Unit(
                 tuple(map(types.index, chain.names)),
                 _first_stages(built.chain, count),
-                _purposes(plan, chain)[:count],
+                _purposes(plan, chain, built.chain)[:count],
                 readers,
             )
 
 
-def _first_stages(chain: ResponseChain | JointChain, count: int) -> ResponseChain | JointChain:
+def _first_stages(chain: ChainOfBits, count: int) -> ChainOfBits:
+    if isinstance(chain, TableChain):
+        return chain
     if isinstance(chain, JointChain):
         return JointChain(chain.epsilons[:count], chain.types[:count])
     return ResponseChain(chain.epsilons[:count])
 
 
-def _purposes(plan: Plan, chain: Chain) -> tuple[Purpose, ...]:
+def _purposes(plan: Plan, chain: Chain, built: ChainOfBits) -> tuple[Purpose, ...]:
     """What each stage of a chain draws for; whatever differs here draws other words."""
     members, start = chain.members, microseconds_since_1970(plan.policy.stream.from_)
     grid = f"{plan.slot} us from {start}"
@@ -101,11 +109,25 @@ def _purposes(plan: Plan, chain: Chain) -> tuple[Purpose, ...]:
         plan.policy.name, plan.policy.version, chain.mechanism, chain.names, grid, owner
     )
     found = []
+    table = f" by the table {built.digest}" if isinstance(built, TableChain) else ""
     for number, epsilon in enumerate(chain.epsilons):
         told = next(one.of for one in members if one.number == number)
-        purpose = purpose.then(f"epsilon {epsilon!r} of {','.join(sorted(told))}")
+        purpose = purpose.then(f"epsilon {epsilon!r} of {','.join(sorted(told))}{table}")
         found.append(purpose)
     return tuple(found)
+
+
+def _allocation(plan: Plan, units: Sequence[Unit]) -> str:
+    """A digest of all purposes, where queries and history decide what they say; else empty.
+
+    The policy does not say it all then: a consumer who registers may move budget, and what is
+    told of the same slots would be drawn anew.
+    """
+    guarded = [one for terms in plan.terms.values() for one in terms.by(*_GUIDED).values()]
+    if all(one.allocation == "uniform" for one in guarded):
+        return ""
+    texts = [purpose.encoded() for unit in units for purpose in unit.purposes]
+    return hashlib.blake2b(b"".join(texts), digest_size=8).hexdigest()
 
 
 def _stop(plan: Plan, terms: Terms, mechanism: str, types: frozenset[str]) -> Filter | None:

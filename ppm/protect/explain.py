@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ppm.dp.utility import Quality
-from ppm.errors import PpmError, did_you_mean
+from ppm.errors import PpmError, did_you_mean, listed
 from ppm.protect.guarantee import Guarantee, guarantees
 from ppm.protect.plan import Plan
 from ppm.protect.prediction import predict
 from ppm.protect.prior import reading_of_prior, source_of_prior
-from ppm.protect.spending import spending_of
+from ppm.protect.reach import price, served_alone
+from ppm.protect.spending import declared_allocation, spending_of
 from ppm.protect.terms import Terms
 from ppm.protect.words import at_once, column_promise, delay, not_covered, promise
 from ppm.spec.consumer import Quality as Minimum
@@ -28,6 +29,17 @@ class PatternPromise:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What one private type, or a group of them, gets of the budget of a slot."""
+
+    types: tuple[str, ...]
+    epsilon: float
+    """0 for types that no consumer needs, where these guide the allocation."""
+    how: str
+    """independent, joint, table (made for the queries), or not released."""
+
+
+@dataclass(frozen=True, slots=True)
 class Use:
     """What a consumer may expect of one query."""
 
@@ -39,6 +51,10 @@ class Use:
     quality: Quality | None
     deviation: float | None
     reason: str
+    alone: Quality | None
+    """What it could reach if the allocation served this consumer alone; None if it cannot."""
+    price: float
+    """The epsilon a slot of all releases that it reads."""
     minimum: str | None
     """What the consumer needs at least."""
     reaches_minimum: bool | None
@@ -55,6 +71,9 @@ class CommunityPromise:
     patterns: tuple[PatternPromise, ...]
     at_once: str
     """What a change of all private types costs in one slot."""
+    allocation: str
+    """How its budgets are split over private types."""
+    spent: tuple[Spent, ...]
     columns: tuple[str, ...]
     horizon: str | None
     """The time over which a budget is declared, if there is one."""
@@ -71,7 +90,7 @@ class Explanation:
     version: int
     meaning: str
     allocation: str
-    """The allocation that the numbers stand for."""
+    """The allocations that are declared, and that the numbers stand for."""
     prior: str | None
     """Where the prior behind the precisions comes from."""
     prior_reading: str | None
@@ -89,7 +108,7 @@ def explain(plan: Plan, *, community: str | None = None) -> Explanation:
         policy=plan.policy.name,
         version=plan.policy.version,
         meaning=_one_line(plan.policy.doc),
-        allocation="uniform",
+        allocation=_allocations(chosen),
         prior=source_of_prior(plan),
         prior_reading=reading_of_prior(plan),
         communities=tuple(_community(plan, terms) for terms in chosen),
@@ -112,6 +131,8 @@ def _community(plan: Plan, terms: Terms) -> CommunityPromise:
             for one in guarantees(plan, terms)
         ),
         at_once=at_once(spending_of(plan, terms)),
+        allocation=declared_allocation(terms),
+        spent=_spent(plan, terms),
         columns=tuple(column_promise(term) for term in terms.columns if terms.releases_rows),
         horizon=None if terms.horizon is None else str(terms.horizon.over),
         delay=delay(plan, terms),
@@ -120,10 +141,30 @@ def _community(plan: Plan, terms: Terms) -> CommunityPromise:
     )
 
 
+def _allocations(chosen: list[Terms]) -> str:
+    """The allocations of communities whose budgets are split over types at all."""
+    split = [terms for terms in chosen if terms.by("response", "joint-response")]
+    return listed(list(dict.fromkeys(map(declared_allocation, split)))) or "uniform"
+
+
+def _spent(plan: Plan, terms: Terms) -> tuple[Spent, ...]:
+    spending = spending_of(plan, terms)
+    found = [
+        Spent((name,), share, "independent") for name, share in sorted(spending.shares.items())
+    ]
+    found += [
+        Spent(group.order, group.epsilon, "joint" if group.table is None else "table")
+        for group in spending.groups
+    ]
+    kept = plan.types(terms, "response", "joint-response").keys() - spending.released
+    return (*found, *(Spent((name,), 0.0, "not released") for name in sorted(kept)))
+
+
 def _uses(plan: Plan, terms: Terms) -> tuple[Use, ...]:
     found = []
     for question in plan.asked_in(terms.community):
         prediction = predict(plan, question)
+        alone = served_alone(plan, question)
         found.append(
             Use(
                 consumer=question.consumer.spec.name,
@@ -133,6 +174,8 @@ def _uses(plan: Plan, terms: Terms) -> tuple[Use, ...]:
                 quality=prediction.quality,
                 deviation=prediction.deviation,
                 reason=prediction.reason,
+                alone=None if alone is None else alone.quality,
+                price=price(plan, question),
                 minimum=_least(question.query.minimum),
                 reaches_minimum=prediction.reaches_minimum,
             )

@@ -11,7 +11,8 @@ from ppm.dp.filter import Filter
 from ppm.protect.collusion import Together, colluding
 from ppm.protect.horizon import hard_stop, related_patterns, stopped_together
 from ppm.protect.plan import Plan
-from ppm.protect.spending import Spending, slots_spanned, spending_of
+from ppm.protect.spans import slots_spanned
+from ppm.protect.spending import Spending, spending_of
 from ppm.protect.terms import Terms
 
 

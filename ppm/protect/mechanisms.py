@@ -28,7 +28,7 @@ UNKNOWN_SUBJECTS = 1_000
 
 
 def mechanisms_of(plan: Plan, terms: Terms) -> tuple[Release, ...]:
-    """Everything that is released to a community with noise, under the uniform allocation.
+    """Everything that is released to a community with noise.
 
     Where it shares a chain with others, what it is told is drawn as the chain draws it.
     Mechanisms that cannot be built as declared are a `SpecError`, with their places.
@@ -52,6 +52,8 @@ _Build = tuple[Path, Callable[[], Release]]
 def _of_patterns(plan: Plan, terms: Terms) -> Iterator[_Build]:
     spending = spending_of(plan, terms)
     for name in terms.by("response"):
+        if not spending.shares.keys() & spending.types[name]:
+            continue  # no query needs it, and nothing of it is released
         yield terms.guarded[name].place, partial(_bits, plan, terms, name)
     for group in spending.groups:
         yield terms.guarded[min(group.patterns)].place, partial(_vector, plan, terms, group)
@@ -68,7 +70,7 @@ def _bits(plan: Plan, terms: Terms, name: str) -> Release:
     draws = tuple(
         draw_in_chain(plan, terms, "response", {one})
         or Draw(BinaryResponse(spending.shares[one]), ((0,), (1,)))
-        for one in sorted(spending.types[name])
+        for one in sorted(spending.types[name] & spending.shares.keys())
     )
     claim = spending.budgets[name]
     return Release(terms.community, (name,), "response", "a slot", claim, draws)
@@ -77,7 +79,7 @@ def _bits(plan: Plan, terms: Terms, name: str) -> Release:
 def _vector(plan: Plan, terms: Terms, group: Group) -> Release:
     size = len(group.types)
     draw = draw_in_chain(plan, terms, "joint-response", group.types) or Draw(
-        JointResponse(group.epsilon, size), ((0,), ((1 << size) - 1,))
+        group.table or JointResponse(group.epsilon, size), ((0,), ((1 << size) - 1,))
     )
     of = tuple(sorted(group.patterns))
     return Release(terms.community, of, "joint-response", "a slot", group.epsilon, (draw,))
@@ -93,7 +95,7 @@ def _decision(plan: Plan, terms: Terms, decoys: Decoys) -> Release:
 
 def _answer(plan: Plan, terms: Terms, answer: Answer) -> Release:
     query, noise = answer.question.query, noise_of_answer(plan, answer)
-    if isinstance(noise, BinaryResponse):
+    if query.ask == "existence":
         draw = Draw(noise, ((0,), (1,)))
     else:
         cap = query.cap or 1

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from ppm.dp.mechanisms.joint import MOST_BITS
 from ppm.dp.nested.joint import JointChain
+from ppm.dp.nested.table import TableChain
 from ppm.protect.plan import Plan
 from ppm.protect.spending import Group, spending_of
 from ppm.protect.terms import Terms
@@ -17,7 +18,7 @@ class Nested:
     """Joint groups of different communities, each derived from the one before or equal to it."""
 
     members: tuple[tuple[Terms, Group], ...]
-    chain: JointChain | None
+    chain: JointChain | TableChain | None
     """Their releases; None for a group of too many types, which has no mechanism."""
 
     @property
@@ -27,7 +28,7 @@ class Nested:
 
     def release_of(self, group: Group) -> int:
         """The number of the release that a member is told."""
-        if self.chain is None:
+        if not isinstance(self.chain, JointChain):
             return 0
         told = [*zip(self.chain.epsilons, map(set, self.chain.types), strict=True)]
         return told.index((group.epsilon, set(self._bits(group))))
@@ -36,9 +37,12 @@ class Nested:
         """The chain with one more member, if its response can be derived from the last one."""
         _, last = self.members[-1]
         members = (*self.members, (terms, group))
-        if (group.types, group.epsilon) == (last.types, last.epsilon):
+        if (group.types, group.epsilon, group.table) == (last.types, last.epsilon, last.table):
             return Nested(members, self.chain)
-        if self.chain is None or not group.types <= last.types:
+        # Nothing is derived from a table but that table, nor a table from anything.
+        if not isinstance(self.chain, JointChain) or group.table is not None:
+            return None
+        if not group.types <= last.types:
             return None
         longer = self.chain.with_next(group.epsilon, self._bits(group))
         return None if longer is None else Nested(members, longer)
@@ -84,6 +88,8 @@ def groups_in_chains(plan: Plan, sharing: tuple[Terms, ...]) -> tuple[Nested, ..
     return tuple(chains)
 
 
-def _first(group: Group) -> JointChain | None:
+def _first(group: Group) -> JointChain | TableChain | None:
+    if group.table is not None:
+        return TableChain(group.table)
     size = len(group.types)
     return None if size > MOST_BITS else JointChain((group.epsilon,), types=(tuple(range(size)),))

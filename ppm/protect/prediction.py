@@ -9,19 +9,23 @@ from ppm.dp.columns import laplace_deviation
 from ppm.dp.decoy import truth_kept
 from ppm.dp.utility import (
     Channel,
-    Joint,
     Quality,
-    Response,
     Unreleased,
     answer_quality,
     query_quality,
 )
 from ppm.errors import listed
-from ppm.protect.overlap import reached
+from ppm.protect.needs import (
+    changed_columns,
+    guiding,
+    need_of,
+    obstacle,
+    required_types,
+)
 from ppm.protect.plan import Plan, Question
 from ppm.protect.prior import prior_of
-from ppm.protect.spending import Spending, sees_every_row, slots_spanned, spending_of
-from ppm.protect.stand_in import stand_ins_seen_by
+from ppm.protect.spans import slots_spanned
+from ppm.protect.spending import Spending, declared_allocation, spending_of
 from ppm.protect.terms import Terms
 from ppm.spec.pattern import Pattern
 
@@ -73,12 +77,16 @@ class Prediction:
 
 @lru_cache(maxsize=4096)
 def predict(plan: Plan, question: Question) -> Prediction:
-    """The quality of a query under the uniform allocation."""
+    """The quality of a query under the allocation that the policy declares."""
+    return predict_under(plan, question, spending_of(plan, plan.terms[question.community]))
+
+
+def predict_under(plan: Plan, question: Question, spending: Spending) -> Prediction:
+    """The quality of a query if budgets are spent like this."""
     terms = plan.terms[question.community]
-    spending = spending_of(plan, terms)
     if question.is_answered_on_truth:
         return _answered(plan, question, spending)
-    dropped, changed = _changed_columns(terms, question.pattern)
+    dropped, changed = changed_columns(terms, question.pattern)
     if dropped:
         said = f"cannot be asked: it reads {_which(dropped)} dropped"
         return Prediction(question, None, said, is_impossible=True)
@@ -114,9 +122,10 @@ def _answered(plan: Plan, question: Question, spending: Spending) -> Prediction:
 
 def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) -> Prediction:
     """A query that the consumer runs on the released rows."""
-    obstacle = _obstacle(plan, terms, question.pattern, spending)
-    if obstacle is not None:
-        return Prediction(question, None, f"not predicted: {obstacle}")
+    hindrance = obstacle(plan, terms, question.pattern)
+    if hindrance is not None:
+        reason = f"not predicted: {hindrance}{_taken_as(plan, terms, question)}"
+        return Prediction(question, None, reason)
     pattern = question.pattern
     asked = required_types(pattern) or frozenset(pattern.types)
     channels = _channels(plan, terms, spending)
@@ -125,10 +134,12 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
     kept = truth_kept(spending.decoys.epsilon, slots) if spending.decoys else 1.0
     if spending.decoys and _holds_a_private_match(plan, spending.decoys.patterns, pattern):
         kept = 0.0
+    # How often a table shows a type depends on whatever else its group may hold.
+    mixed = [one.types for one in channels if one.mixes and one.types & asked]
     quality = query_quality(
         asked,
         channels,
-        prior=prior_of(plan, asked),
+        prior=prior_of(plan, asked.union(*mixed)),
         alpha=question.query.preference,
         kept=kept,
     )
@@ -145,31 +156,12 @@ def _released(plan: Plan, terms: Terms, question: Question, spending: Spending) 
     return Prediction(question, quality, "; ".join(said) or "exact: no private row is of its types")
 
 
-def _obstacle(plan: Plan, terms: Terms, pattern: Pattern, spending: Spending) -> str | None:
-    """Why no closed form speaks of a query, if none does."""
-    private = plan.types(terms)
-    held_back = plan.types(terms, "response", "joint-response", "answers")
-    shared = private.keys() & set(pattern.types)
-    invented = stand_ins_seen_by(plan, terms, pattern)
-    others = {name: event for name, event in pattern.events.items() if name not in held_back}
-    hidden = sorted(reached(plan, others, held_back))
-    if invented:
-        return f"stand-ins of {listed(invented)} count in it"
-    if hidden:
-        return f"rows that are {listed(hidden)} as well do not count in it"
-    if sees_every_row(pattern) and private:
-        return "rows of every type count in it"
-    if spending.decoys and slots_spanned(pattern, plan.slot) is None:
-        return "without within it spans any number of slots"
-    if spending.decoys and any(stage.is_absence for stage in pattern.all_stages):
-        return "a withheld slot looks like absence"
-    if shared & held_back.keys():
-        asked = required_types(pattern)
-        if asked is None:
-            return "it takes more than one event of each type in a slot"
-        if asked - held_back.keys():
-            return "stand-ins stand at their slot's start, so their order with other rows is lost"
-    return None
+def _taken_as(plan: Plan, terms: Terms, question: Question) -> str:
+    """What an allocation makes of a query of which no closed form speaks."""
+    need = need_of(plan, terms, question) if question in guiding(plan, terms) else None
+    if need is None or declared_allocation(terms) == "uniform":
+        return ""
+    return f"; the allocation serves it as a query for {listed(sorted(need.types))} together"
 
 
 def _holds_a_private_match(plan: Plan, decoyed: frozenset[str], pattern: Pattern) -> bool:
@@ -191,38 +183,11 @@ def _is_shorter(one: Pattern, other: Pattern) -> bool:
 
 
 def _channels(plan: Plan, terms: Terms, spending: Spending) -> list[Channel]:
-    withheld = frozenset(plan.types(terms, "answers"))
-    channels: list[Channel] = [Response.spending(spending.shares)] if spending.shares else []
-    channels += [Joint(group.types, group.epsilon) for group in spending.groups]
-    return [*channels, Unreleased(withheld)] if withheld else channels
-
-
-def required_types(pattern: Pattern) -> frozenset[str] | None:
-    """The types whose presence in a slot makes a match; None if it takes more than that."""
-    stages = pattern.all_stages
-    plain = all(
-        stage.event is not None
-        and stage.times.fewest == 1
-        and not (stage.is_absence or stage.optional)
-        and stage.where is None
-        and (stage.gap is None or stage.gap.min is None)
-        for stage in stages
-    )
-    types = [stage.event for stage in stages if stage.event is not None]
-    return frozenset(types) if plain and len(set(types)) == len(types) else None
+    private = plan.types(terms, "response", "joint-response", "answers")
+    withheld = private.keys() - spending.released
+    channels = spending.channels
+    return [*channels, Unreleased(frozenset(withheld))] if withheld else channels
 
 
 def _which(columns: list[str]) -> str:
     return f"{listed(columns)}, which {'is' if len(columns) == 1 else 'are'}"
-
-
-def _changed_columns(terms: Terms, pattern: Pattern) -> tuple[list[str], list[str]]:
-    """The columns that a query reads and the community does not see as they are."""
-    rules = {
-        column: term.rule.rule
-        for column in sorted(pattern.columns)
-        for term in terms.rules_on(column)
-    }
-    dropped = [column for column, rule in rules.items() if rule == "drop"]
-    changed = [column for column, rule in rules.items() if rule != "drop"]
-    return dropped, changed

@@ -36,6 +36,11 @@ def prior_of(plan: Plan, types: Collection[str]) -> Prior | None:
     return Prior.independent({name: written.rates[name] for name in sorted(asked)})
 
 
+def unknown_to_prior(plan: Plan, types: Collection[str]) -> list[str]:
+    """The types that a policy's prior says nothing about."""
+    return sorted(name for name in types if prior_of(plan, [name]) is None)
+
+
 def source_of_prior(plan: Plan) -> str | None:
     """Where a policy's prior comes from, in its own words."""
     if plan.prior is not None:

@@ -13,8 +13,8 @@ from ppm.cep.step import BITS_IN_A_COLUMN
 from ppm.dp.filter import Filter
 from ppm.dp.mechanism import Values
 from ppm.dp.nested.chain import Draw
-from ppm.dp.nested.joint import JointChain
 from ppm.dp.nested.response import ResponseChain
+from ppm.dp.nested.table import ChainOfBits
 from ppm.dp.purpose import Purpose
 from ppm.dp.secret import SecretRef
 from ppm.dp.source import Seed, Source
@@ -38,7 +38,7 @@ class Unit:
 
     types: tuple[int, ...]
     """The places of its types among the program's: bit i of the vector is the i-th of them."""
-    chain: ResponseChain | JointChain
+    chain: ChainOfBits
     purposes: tuple[Purpose, ...]
     """What each stage of the chain draws its words for."""
     readers: tuple[Reader, ...]
@@ -79,6 +79,8 @@ class Program:
     columns: str
     """The stream's columns with their types."""
     shards: int
+    allocation: str = ""
+    """A digest of what queries and history made of the budgets; empty if they guide nothing."""
 
     @property
     def words(self) -> int:
@@ -99,7 +101,8 @@ class Program:
 
     @cached_property
     def _owner(self) -> dict[str, str]:
-        return {
+        guided = {"the allocation by queries": self.allocation} if self.allocation else {}
+        return guided | {
             f"the policy {self.policy}": self.meaning,
             "the version of the policy": str(self.version),
             "the set of communities": ",".join(self.communities),

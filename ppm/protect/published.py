@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ppm.dp.estimate.counts import CountLaw
-from ppm.dp.estimate.law import Law, law_of_bit
+from ppm.dp.estimate.law import Law, TableLaw, law_of_bit
 from ppm.dp.mechanisms.binary import BinaryResponse
 from ppm.dp.nested.response import ResponseChain
+from ppm.dp.nested.table import TableChain
 from ppm.dp.secret import SecretRef
 from ppm.dp.source import Seed
 from ppm.errors import PpmError, did_you_mean
@@ -74,13 +75,18 @@ def _units(program: Program, community: int) -> Iterator[UnitParameters]:
                     _mechanism(unit),
                     unit.chain.epsilons[reader.release],
                     tuple(program.types[place] for place in unit.shown(reader.release)),
-                    unit.chain.laws[reader.release],
+                    _law_of(unit, reader.release),
                     reader.stop,
                 )
 
 
 def _mechanism(unit: Unit) -> str:
     return "response" if isinstance(unit.chain, ResponseChain) else "joint-response"
+
+
+def _law_of(unit: Unit, release: int) -> Law:
+    chain = unit.chain
+    return TableLaw.of(chain.table) if isinstance(chain, TableChain) else chain.laws[release]
 
 
 def _known_by(terms: Terms, event: EventType) -> StandIn | None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ppm.dp.allocation.need import needed
 from ppm.errors import Fault, listed
+from ppm.protect.needs import needs_in
 from ppm.protect.overlap import groups
 from ppm.protect.plan import Plan, Question
-from ppm.protect.spending import (
-    patterns_told_by,
-    sees_every_row,
-    slots_spanned,
-    spending_of,
-)
+from ppm.protect.prior import unknown_to_prior
+from ppm.protect.spans import sees_every_row, slots_spanned
+from ppm.protect.spending import patterns_told_by, spending_of
 from ppm.protect.terms import Terms
 from ppm.spec.columns import NoisyRule, columns_of_rule
 from ppm.spec.document import Path
@@ -147,27 +146,66 @@ def _columns(plan: Plan, terms: Terms) -> Iterator[Fault]:
 
 
 def _allocation(plan: Plan, terms: Terms) -> Iterator[Fault]:
-    for one in terms.by("response", "joint-response").values():
-        if one.allocation == "uniform":
-            continue
-        place = (*one.place, "allocation")
-        asked = [
-            question
-            for question in plan.asked_in(terms.community)
-            if question.consumer.spec.model == "transparent"
-        ]
-        if not asked:
+    """Budgets follow queries and history only where there are some."""
+    for one in terms.by("decoy-windows", "answers").values():
+        if one.allocation != "uniform":
             yield plan.declared.fault(
-                place,
-                f"is {one.allocation}, but {terms.community} has no transparent consumer whose "
-                "queries could guide it; use uniform",
+                (*one.place, "allocation"),
+                f"is {one.allocation}, which splits a budget over the types of response or "
+                f"joint-response; {one.mechanism} has nothing to split: say uniform, or nothing",
             )
-        elif plan.policy.prior is None:
-            yield plan.declared.fault(
-                place,
-                f"is {one.allocation}, but the policy has no prior; declare one from public or "
-                "consented history, or use uniform",
-            )
+    for mechanism in ("response", "joint-response"):
+        guarded = terms.by(mechanism)
+        for one in guarded.values():
+            place = (*one.place, "allocation")
+            first = next(iter(guarded))
+            if one.allocation != guarded[first].allocation:
+                yield plan.declared.fault(
+                    place,
+                    f"is {one.allocation}, but {first} has {guarded[first].allocation}: patterns "
+                    f"under {mechanism} in one community share one allocation",
+                )
+            elif one.allocation == "adaptive" and mechanism == "joint-response":
+                yield plan.declared.fault(
+                    place,
+                    "is adaptive, which moves budget between types, but joint-response has one "
+                    "budget for all types of a draw; use optimal or uniform",
+                )
+            elif one.allocation != "uniform":
+                missing = _missing_guide(plan, terms)
+                if missing:
+                    yield plan.declared.fault(place, f"is {one.allocation}, but {missing}")
+
+
+def _missing_guide(plan: Plan, terms: Terms) -> str | None:
+    """What an allocation would need to follow queries, if something is missing."""
+    transparent = [
+        question
+        for question in plan.asked_in(terms.community)
+        if question.consumer.spec.model == "transparent"
+    ]
+    needs = needs_in(plan, terms)
+    unknown = unknown_to_prior(plan, needed(needs))
+    if not transparent:
+        return (
+            f"{terms.community} has no transparent consumer whose queries could guide it; use "
+            "uniform"
+        )
+    if not needs:
+        return (
+            f"no query of {terms.community}'s transparent consumers asks the released rows for a "
+            "private type; use uniform"
+        )
+    if plan.policy.prior is None:
+        return (
+            "the policy has no prior; declare one from public or consented history, or use uniform"
+        )
+    if unknown:
+        return (
+            f"the prior has no rate for {listed(unknown)}, which queries of {terms.community} "
+            "need; add it from public or consented history, or use uniform"
+        )
+    return None
 
 
 def _horizon(plan: Plan, terms: Terms) -> Iterator[Fault]:

@@ -37,11 +37,6 @@ def _faults(plan: Plan, terms: Terms) -> Iterator[Fault]:
                 "is protected by decoy-windows, which this version checks and explains, but does "
                 "not run yet; streams run with response, joint-response and answers",
             )
-        elif one.mechanism == "response" and one.allocation != "uniform":
-            yield plan.declared.fault(
-                (*one.place, "allocation"),
-                f"is {one.allocation}, which this version does not run yet; use uniform",
-            )
     for term in terms.columns:
         if not isinstance(term.rule, Drop | Snap):
             yield plan.declared.fault(

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ppm.dp.allocation import uniform
+from ppm.dp.allocation.adaptive import adaptive
+from ppm.dp.allocation.joint import better_channel
+from ppm.dp.allocation.need import Need, needed, worth
+from ppm.dp.allocation.optimal import optimal
+from ppm.dp.allocation.uniform import uniform
 from ppm.dp.composition import change_cost, decoy_cost, groups_by_shared_types
-from ppm.dp.decoy import slots_of_match
+from ppm.dp.exact import WORD
 from ppm.dp.joint import all_shown
+from ppm.dp.mechanisms.channel import Channel as Table
+from ppm.dp.prior import Prior
 from ppm.dp.response import fabricated_rows
+from ppm.dp.utility import Channel, Joint, Response, Tabled
+from ppm.errors import listed
+from ppm.protect.needs import needs_in
 from ppm.protect.overlap import private_types_of_rows, reached
 from ppm.protect.plan import Plan, Question
+from ppm.protect.prior import prior_of
+from ppm.protect.spans import sees_every_row, slots_spanned
 from ppm.protect.terms import Terms
-from ppm.spec.pattern import Pattern
+from ppm.spec.policy import Allocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +35,31 @@ class Group:
 
     patterns: frozenset[str]
     types: frozenset[str]
+    """The types that are released; a change of any others is not seen."""
     epsilon: float
+    table: Table | None = None
+    """The channel that was made for consumers' queries; None for the plain joint response."""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Bit i of the group's vectors is the i-th of these types."""
+        return tuple(sorted(self.types))
+
+    @property
+    def channel(self) -> Channel:
+        """What happens to its types, as closed forms need it."""
+        if self.table is None:
+            return Joint(self.types, self.epsilon)
+        return Tabled.of(self.order, self.table)
+
+    @property
+    def invented_rows(self) -> float:
+        """The stand-ins that a slot gets on average, if nothing happened."""
+        if self.table is None:
+            size = len(self.types)
+            return size * all_shown(self.epsilon, size, asked=1, all_present=False)
+        counts = enumerate(self.table.counts(0))
+        return math.fsum(vector.bit_count() * count / WORD for vector, count in counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +85,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """The split of a community's budgets, under the uniform allocation."""
+    """The split of a community's budgets, as it is spent."""
 
     shares: Mapping[str, float]
-    """The epsilon of each type under `response`."""
+    """The epsilon of each type that is released under `response`."""
     budgets: Mapping[str, float]
     """The epsilon of each pattern under `response`."""
-    is_uniform: bool
-    """Whether `shares` is what will be spent; if not, only `budgets` bounds it."""
     groups: tuple[Group, ...]
     decoys: Decoys | None
     answers: tuple[Answer, ...]
@@ -68,15 +101,7 @@ class Spending:
 
     def bits_of(self, name: str) -> float:
         """What the bits of `response` that a pattern's rows may change cost together."""
-        changed = self.changed[name]
-        if self.is_uniform:
-            return change_cost(self.shares, changed)
-        # Whatever the allocation, the types of a pattern stay within its budget.
-        return math.fsum(
-            epsilon
-            for pattern, epsilon in self.budgets.items()
-            if pattern == name or not changed.isdisjoint(self.types[pattern] - self.types[name])
-        )
+        return change_cost(self.shares, self.changed[name])
 
     def groups_of(self, name: str) -> list[Group]:
         """The joint draws that a pattern's rows may change."""
@@ -92,37 +117,53 @@ class Spending:
     @property
     def invented_rows(self) -> float:
         """The stand-ins that a slot of a known subject gets on average, if nothing happened."""
-        joint = (
-            len(one.types) * all_shown(one.epsilon, len(one.types), asked=1, all_present=False)
-            for one in self.groups
-        )
+        joint = (group.invented_rows for group in self.groups)
         return math.fsum([fabricated_rows(self.shares.values()), *joint])
+
+    @property
+    def channels(self) -> list[Channel]:
+        """What happens to the types that are released, as closed forms need it."""
+        return _channels(self.shares, self.groups)
+
+    @property
+    def released(self) -> frozenset[str]:
+        """The private types of which rows are released."""
+        return frozenset(self.shares).union(*(group.types for group in self.groups))
 
     @property
     def of_all(self) -> float:
         """What a change of one slot costs, in rows of any private type; decoys are apart."""
-        bits = self.shares if self.is_uniform else self.budgets
         return math.fsum(
             [
-                *bits.values(),
+                *self.shares.values(),
                 *(group.epsilon for group in self.groups),
                 *(answer.slots * answer.epsilon for answer in self.answers),
             ]
         )
 
 
-@lru_cache(maxsize=4096)
 def spending_of(plan: Plan, terms: Terms) -> Spending:
     """How a community's budgets are split over what is released to it."""
+    guarded = terms.by("response", "joint-response").values()
+    is_guided = any(one.allocation != "uniform" for one in guarded)
+    return spending_serving(plan, terms, needs_in(plan, terms) if is_guided else ())
+
+
+@lru_cache(maxsize=4096)
+def spending_serving(
+    plan: Plan, terms: Terms, needs: tuple[Need, ...], *, allocation: Allocation | None = None
+) -> Spending:
+    """How budgets would be split if these were all the needs, or under another allocation.
+
+    What cannot guide is refused before anything runs; until then such budgets are split evenly.
+    """
     response = terms.by("response")
     decoys = terms.by("decoy-windows")
+    shares = _shares(plan, terms, needs, allocation)
     return Spending(
-        shares=uniform(
-            {name: (plan.pattern(name).types, one.epsilon) for name, one in response.items()}
-        ),
+        shares=shares,
         budgets={name: one.epsilon for name, one in response.items()},
-        is_uniform=all(one.allocation == "uniform" for one in response.values()),
-        groups=_groups(plan, terms),
+        groups=_settled(plan, needs, shares, _groups(plan, terms, needs, allocation)),
         decoys=Decoys(frozenset(decoys), decoy_cost(one.epsilon for one in decoys.values()))
         if decoys
         else None,
@@ -132,16 +173,79 @@ def spending_of(plan: Plan, terms: Terms) -> Spending:
     )
 
 
-def _groups(plan: Plan, terms: Terms) -> tuple[Group, ...]:
+def _shares(
+    plan: Plan, terms: Terms, needs: tuple[Need, ...], wished: Allocation | None
+) -> Mapping[str, float]:
+    response = terms.by("response")
+    budgets = {name: (plan.pattern(name).types, one.epsilon) for name, one in response.items()}
+    prior = _guide(plan, needs)
+    match wished or allocation_of(terms, "response"):
+        case "adaptive" if prior is not None:
+            return adaptive(budgets, needs, prior)
+        case "optimal" if prior is not None:
+            return optimal(budgets, needs, prior)
+        case _:
+            return uniform(budgets)
+
+
+def _groups(
+    plan: Plan, terms: Terms, needs: tuple[Need, ...], wished: Allocation | None
+) -> tuple[Group, ...]:
     joint = terms.by("joint-response")
-    return tuple(
-        Group(
-            names,
-            frozenset(one for name in names for one in plan.pattern(name).types),
-            min(joint[name].epsilon for name in names),
-        )
-        for names in groups_by_shared_types({name: plan.pattern(name).types for name in joint})
-    )
+    types = {name: frozenset(plan.pattern(name).types) for name in joint}
+    allocation = wished or allocation_of(terms, "joint-response")
+    prior = _guide(plan, needs) if allocation != "uniform" else None
+    if prior is not None:
+        asked = needed(needs)
+        types = {name: own & asked for name, own in types.items() if own & asked}
+    groups = []
+    for names in groups_by_shared_types(types):
+        union = frozenset().union(*(types[name] for name in names))
+        group = Group(names, union, min(joint[name].epsilon for name in names))
+        if prior is not None:
+            group = replace(group, table=better_channel(group.order, group.epsilon, needs, prior))
+        groups.append(group)
+    return tuple(groups)
+
+
+def _settled(
+    plan: Plan, needs: tuple[Need, ...], shares: Mapping[str, float], groups: tuple[Group, ...]
+) -> tuple[Group, ...]:
+    """The groups with their tables, if these are better for queries that read several groups too.
+
+    A table is made for one group, as if all else were exact.
+    """
+    plain = tuple(replace(group, table=None) for group in groups)
+    prior = _guide(plan, needs)
+    if groups == plain or prior is None:
+        return groups
+    made, without = (worth(needs, _channels(shares, each), prior) for each in (groups, plain))
+    return groups if made > without else plain
+
+
+def _channels(shares: Mapping[str, float], groups: tuple[Group, ...]) -> list[Channel]:
+    bits: list[Channel] = [Response.spending(shares)] if shares else []
+    return [*bits, *(group.channel for group in groups)]
+
+
+def _guide(plan: Plan, needs: tuple[Need, ...]) -> Prior | None:
+    """The history that needs are served by; None if there is none, or no need."""
+    asked = needed(needs)
+    known = prior_of(plan, asked) if needs else None
+    if known is None and needs and not any(need.alpha for need in needs):
+        return Prior.independent(dict.fromkeys(sorted(asked), 0.5))  # recall is the same for all
+    return known
+
+
+def allocation_of(terms: Terms, mechanism: str) -> Allocation:
+    """How the budgets of a community under one mechanism are split; all of them alike."""
+    return next((one.allocation for one in terms.by(mechanism).values()), "uniform")
+
+
+def declared_allocation(terms: Terms) -> str:
+    """How the budgets of a community are split, in a word or two."""
+    guarded = terms.by("response", "joint-response").values()
+    return listed(list(dict.fromkeys(one.allocation for one in guarded))) or "uniform"
 
 
 def _answers(plan: Plan, terms: Terms) -> tuple[Answer, ...]:
@@ -180,27 +284,3 @@ def patterns_told_by(plan: Plan, terms: Terms, question: Question) -> tuple[str,
         or sees_all
         or reached(plan, question.pattern.events, plan.pattern(name).events)
     )
-
-
-def sees_every_row(pattern: Pattern) -> bool:
-    """Whether rows of other types can change its matches: strict order, until, most windows."""
-    return any(
-        stage.contiguity in ("next", "not_next")
-        or stage.loop == "consecutive"
-        or stage.until is not None
-        for stage in pattern.all_stages
-    ) or (pattern.window is not None and pattern.window.kind != "time")
-
-
-def slots_spanned(pattern: Pattern, slot: int) -> int | None:
-    """The most slots that one match touches; None if nothing bounds it."""
-    stages, window = pattern.all_stages, pattern.window
-    if window is not None and window.kind == "time" and window.slide is not None:
-        return slots_of_match(window.size.microseconds, slot)  # a row lies in many windows
-    if len(stages) == 1 and not stages[0].is_loop:
-        return 1
-    if pattern.within is not None:
-        return slots_of_match(pattern.within.microseconds, slot)
-    if window is not None and window.kind == "time":
-        return slots_of_match(window.size.microseconds, slot)
-    return None

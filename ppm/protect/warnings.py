@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ppm.dp.allocation import unspent
+from ppm.dp.allocation.budgets import unspent
 from ppm.errors import Fault, listed
 from ppm.protect.collusion import sees_raw
-from ppm.protect.plan import Plan
+from ppm.protect.needs import types_in_stages
+from ppm.protect.plan import Plan, Question
 from ppm.protect.prediction import predict
 from ppm.protect.prior import prior_warnings
-from ppm.protect.spending import spending_of
+from ppm.protect.reach import possible
+from ppm.protect.spending import allocation_of, declared_allocation, spending_of
 from ppm.protect.terms import Terms
 from ppm.spec.columns import Drop, NoisyRule, columns_of_rule
 
@@ -139,7 +141,8 @@ def _shared_types(plan: Plan, terms: Terms) -> Iterator[Fault]:
     spending = spending_of(plan, terms)
     response = terms.by("response")
     budgets = {name: (plan.pattern(name).types, one.epsilon) for name, one in response.items()}
-    for name, left in unspent(budgets, spending.shares).items() if spending.is_uniform else ():
+    is_uniform = allocation_of(terms, "response") == "uniform"
+    for name, left in unspent(budgets, spending.shares).items() if is_uniform else ():
         # The last bits of a rounded share are no budget that anybody misses.
         if left > 1e-9 * response[name].epsilon:
             yield plan.declared.warning(
@@ -184,11 +187,33 @@ def _questions(plan: Plan) -> Iterator[Fault]:
         consumer, place = question.consumer, question.place
         if prediction.is_impossible:
             yield consumer.warning(place, prediction.reason)
+        elif unreleased := _unreleased(plan, question):
+            yield consumer.warning(
+                place,
+                f"needs {listed(unreleased)}, of which {question.community} releases no rows: no "
+                "transparent consumer asks for it, and an opaque one cannot guide the allocation",
+            )
         elif prediction.quality is not None and prediction.quality.recall == 0:
             sentence = f"finds nothing: what it needs is never released to {question.community}"
             yield consumer.warning(place, sentence)
         for side, least, found in prediction.shortfalls:
-            yield consumer.warning(
-                (*place, "minimum", side),
-                f"is {least:.0%}, but {found:.1%} is predicted under the uniform allocation",
-            )
+            declared = declared_allocation(plan.terms[question.community])
+            sentence = f"is {least:.0%}, but {found:.1%} is predicted under the {declared} "
+            sentence += "allocation"
+            most = possible(plan, question, side)
+            if most is not None:
+                sentence += (
+                    f"; {most.value:.1%} is possible, with allocation: {most.allocation} for this "
+                    "query alone"
+                )
+            yield consumer.warning((*place, "minimum", side), sentence)
+
+
+def _unreleased(plan: Plan, question: Question) -> list[str]:
+    """The types of an opaque consumer's query that the allocation keeps from it."""
+    terms = plan.terms[question.community]
+    if question.consumer.spec.model != "opaque":
+        return []
+    private = plan.types(terms, "response", "joint-response").keys()
+    asked = private & types_in_stages(question.pattern)
+    return sorted(asked - spending_of(plan, terms).released)

@@ -12,10 +12,12 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from ppm.dp.mechanism import Values
+from ppm.dp.mechanisms.channel import Channel
 from ppm.dp.mechanisms.kary import KaryResponse
 from ppm.dp.nested.chain import Draw
 from ppm.dp.nested.joint import JointChain
 from ppm.dp.nested.response import ResponseChain
+from ppm.dp.nested.table import TableChain
 from ppm.protect.program import Program, Unit
 
 Bug = Callable[[Unit], Unit]
@@ -77,6 +79,11 @@ def times(factor: float) -> Bug:
 
     def changed(unit: Unit) -> Unit:
         chain = unit.chain
+        if isinstance(chain, TableChain):
+            sharper = np.array(chain.table.rows, np.float64) ** factor
+            law = sharper / sharper.sum(axis=1, keepdims=True)
+            wide = 2 * factor * chain.table.epsilon  # so that no noise is added for its sake
+            return replace(unit, chain=TableChain(Channel.rounded(wide, law)))
         epsilons = tuple(factor * epsilon for epsilon in chain.epsilons)
         if isinstance(chain, JointChain):
             return replace(unit, chain=JointChain(epsilons, chain.types))

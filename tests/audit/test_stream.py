@@ -8,7 +8,7 @@ blamed wrongly with a chance below 4e-4.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from ppm.protect.plan import Plan
 from tests.audit import broken
 from tests.audit.broken import as_a, one_word, times, to_types, with_bugs
 from tests.audit.tampered import TAMPERED
-from tests.audit.village import audited, blamed, in_process
+from tests.audit.village import audited, blamed, in_process, village
 
 Job = Callable[[int], list[Measured]]
 
@@ -31,6 +31,31 @@ DOCTORS, FRIENDS, PRESS = ("doctors",), ("friends",), ("press",)
 
 def of(measured: Iterable[Measured], communities: tuple[str, ...], pattern: str) -> Measured:
     return next(o for o in measured if (o.communities, o.pattern) == (communities, pattern))
+
+
+@pytest.fixture(scope="module")
+def guided(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The village, where friends get shares and the press a table made for their queries."""
+    root = tmp_path_factory.mktemp("guided")
+    (root / "consumers").mkdir()
+    for community in ("doctors", "friends", "press"):
+        text = f"name: app-{community}\npolicy: village\ncommunity: {community}\n{APP}"
+        (root / f"consumers/app-{community}.yaml").write_text(text, "utf-8")
+    edits = [
+        (f"{how}, epsilon: {epsilon}}}", f"{how}, allocation: optimal, epsilon: {epsilon}}}")
+        for how, epsilon in (
+            ("visit: {mechanism: response", 2),
+            ("visit: {mechanism: joint-response", 1),
+            ("visit: {mechanism: response", 1),
+            ("call: {mechanism: response", 1),
+            ("call: {mechanism: response", 0.9),
+        )
+    ]
+    history = "prior: {source: a survey, rates: {clinic: 5 %, pharmacy: 20 %}}\ncommunities:\n"
+    return village(root, ("communities:\n", history), *edits)
+
+
+APP = "model: transparent\nqueries:\n  - {name: visits, pattern: visit}\n"
 
 
 class TestARightPipeline:
@@ -54,6 +79,16 @@ class TestARightPipeline:
         assert call.claim == 1
         assert call.one_run is not None
         assert 0.8 < call.one_run.epsilon < 1
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_keeps_them_where_queries_guide_the_budget(self, guided: Plan, number: int) -> None:
+        audit = audit_stream(guided, canaries=500, seed=number, run=in_process)
+        assert audit.holds
+        press = of(audit.measured, PRESS, "visit")
+        assert press.claim == 1
+        assert press.one_run is not None
+        assert press.one_run.epsilon > 0.15
+        assert not any(one.claim for one in audit.measured if one.pattern == "call")
 
     def test_keeps_them_whatever_the_seed(self, plan: Plan) -> None:
         for seed in range(8):
@@ -132,6 +167,11 @@ def job(plan: Plan, planting: Planting) -> Job:
 
 
 class TestAPlantedBug:
+    def test_in_a_table_made_for_queries_is_caught(self, guided: Plan) -> None:
+        sharper = partial(in_process, alter=with_bugs({VISIT: times(3)}))
+        audit = audit_stream(guided, ["press"], canaries=2_000, seed=7, run=sharper)
+        assert blamed(audit.measured) == {(PRESS, "visit")}
+
     @pytest.mark.parametrize(
         ("number", "who", "pattern"),
         [

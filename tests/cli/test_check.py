@@ -66,11 +66,22 @@ def test_a_line_is_never_broken(ppm: Ppm, broken: Path, monkeypatch: pytest.Monk
 
 
 def test_warnings_do_not_count_as_faults(ppm: Ppm, project: Path) -> None:
-    edit(project / "consumers/heating.yaml", "recall: 50 %", "recall: 90 %")
+    lock = "{name: l, events: {lock: \"kind = 'locked'\"}, sequence: lock}"
+    edit(project / "consumers/heating.yaml", "pattern: house-empty", f"pattern: {lock}")
+    edit(project / "consumers/heating.yaml", "recall: 50 %", "recall: 80 %")
     run = ppm("check", project)
     assert run.code == 0
-    assert "heating.yaml:6: warning: queries[0].minimum.recall is 90%" in run.out
+    assert "heating.yaml:6: warning: queries[0].minimum.recall is 80%" in run.out
     assert run.out.endswith("\nno faults, 1 warning: 1 pattern, 1 policy, 2 consumers\n")
+
+
+def test_a_minimum_that_nothing_reaches_is_a_fault(ppm: Ppm, project: Path) -> None:
+    edit(project / "consumers/heating.yaml", "recall: 50 %", "recall: 90 %")
+    run = ppm("check", project)
+    assert run.code == 1
+    said = " ".join(run.out.split())
+    assert "recall is 90%, but no allocation of the budgets of services gives more than" in said
+    assert "53.4%; ask for less, or have epsilon raised" in said
 
 
 def test_a_community_that_sees_everything_is_named(ppm: Ppm, project: Path) -> None:

@@ -44,6 +44,15 @@ computational pattern-level differential privacy per subject and 1 h slot for ho
 remove rows of its types). One match: up to 2 slots, 4 (2 if each type occurs in one slot only). \
 24 hours: 48. If communities compare notes: 3 per slot.
 
+### Where the budget goes
+
+By the uniform allocation.
+
+| type | epsilon per slot | released by |
+| --- | --- | --- |
+| arm | 1 | its own draw |
+| lock | 1 | its own draw |
+
 ### What happens to columns
 
 - watts is null.
@@ -53,7 +62,8 @@ remove rows of its types). One match: up to 2 slots, 4 (2 if each type occurs in
 | consumer | model | query | asks | recall | precision | Q | minimum | because |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 | heating | transparent | turn-down | matches | 53.4% | 8.8% | 31.1% | recall 50% (reached) | \
-noise on arm, lock, counted by slot and in any order; 7.2% of empty slots show a match |
+noise on arm, lock, counted by slot and in any order; 7.2% of empty slots show a match; \
+reads releases of epsilon 2 a slot |
 | heating | transparent | new-battery | matches | 100% | 100% | 100% | - | exact: no private \
 row is of its types |
 
@@ -98,7 +108,10 @@ def test_a_pipe_does_not_end_a_cell_of_markdown(project: Path) -> None:
         for token in MarkdownIt().enable("table").parse(text)
         if token.type == "inline" and "it reads" in token.content
     ]
-    assert cells == ["it reads a|b; 7.2% of empty slots show a match", "it reads a|b"]
+    assert cells == [
+        "it reads a|b; 7.2% of empty slots show a match; reads releases of epsilon 2 a slot",
+        "it reads a|b",
+    ]
 
 
 def test_json_holds_the_whole_promise(ppm: Ppm, project: Path) -> None:
@@ -117,6 +130,10 @@ def test_json_holds_the_whole_promise(ppm: Ppm, project: Path) -> None:
     assert [one["community"] for one in found["communities"]] == ["services", "researchers"]
     [promise] = found["communities"][0]["patterns"]
     assert promise["numbers"]["match"] == 4.0
+    assert found["communities"][0]["spent"] == [
+        {"types": [name], "epsilon": 1.0, "how": "independent"} for name in ("arm", "lock")
+    ]
+    assert [use["price"] for use in found["communities"][0]["uses"]] == [2.0, 0.0]
     assert ppm("explain", project / POLICY, "--json").out == run.out
 
 
@@ -144,9 +161,55 @@ def test_the_terminal_shows_all_of_it(ppm: Ppm, project: Path) -> None:
 
 
 def test_a_minimum_that_is_missed_is_marked(ppm: Ppm, project: Path) -> None:
-    edit(project / "consumers/heating.yaml", "recall: 50 %", "recall: 90 %")
-    assert "31.1%  recall 90% ✗\n" in ppm("explain", project / POLICY).out
-    assert "| 31.1% | recall 90% (missed) |" in ppm("explain", project / POLICY, "--markdown").out
+    lock = (
+        "{name: turn-down, pattern: {name: l, events: {lock: \"kind = 'locked'\"}, sequence: lock}"
+    )
+    edit(project / "consumers/heating.yaml", "{name: turn-down, pattern: house-empty", lock)
+    edit(project / "consumers/heating.yaml", "recall: 50 %", "recall: 80 %")
+    assert "recall 80% ✗\n" in ppm("explain", project / POLICY).out
+    assert "| recall 80% (missed) |" in ppm("explain", project / POLICY, "--markdown").out
+
+
+def guide(project: Path) -> None:
+    """Budgets go to what the heating asks for, and to a locksmith who wants the lock alone."""
+    edit(project / POLICY, "response, epsilon: 2", "response, allocation: optimal, epsilon: 2")
+    text = (project / "consumers/heating.yaml").read_text("utf-8")
+    other = text.replace("name: heating", "name: locksmith").replace(
+        ", minimum: {recall: 50 %}", ""
+    )
+    other = other.replace(
+        "pattern: house-empty",
+        "weight: 9, pattern: {name: l, events: {lock: \"kind = 'locked'\"}, sequence: lock}",
+    )
+    (project / "consumers/locksmith.yaml").write_text(other, "utf-8")
+
+
+def test_every_form_tells_where_the_budget_goes_and_who_loses(ppm: Ppm, project: Path) -> None:
+    guide(project)
+    edit(project / "consumers/heating.yaml", ", minimum: {recall: 50 %}", "")
+    out = ppm("explain", project / POLICY).out
+    assert "Where the budget goes, by the optimal allocation" in out
+    assert "  arm        0  its own draw" in out
+    assert "  lock       2  its own draw" in out
+    assert "served alone, it" in out
+    assert "Numbers are for the optimal allocation." in out
+    text = ppm("explain", project / POLICY, "--community", "services", "--markdown").out
+    assert "By the optimal allocation." in text
+    assert "reads releases of epsilon 2 a slot; served alone, it would have recall 53.4%" in text
+    found = json.loads(ppm("explain", project / POLICY, "--json").out)
+    uses = {one["consumer"]: one for one in found["communities"][0]["uses"] if one["price"]}
+    assert uses["heating"]["alone"]["q"] > uses["heating"]["quality"]["q"]
+    assert uses["locksmith"]["alone"] == uses["locksmith"]["quality"]
+
+
+def test_a_minimum_that_the_other_consumers_cost_is_a_warning(ppm: Ppm, project: Path) -> None:
+    guide(project)
+    run = ppm("check", project)
+    assert run.code == 0
+    assert "queries[0].minimum.recall is 50%, but" in run.out
+    assert "53.4% is possible, with allocation: uniform for this query alone" in " ".join(
+        run.out.split()
+    )
 
 
 def test_a_file_that_check_passes_over_is_told(ppm: Ppm, project: Path) -> None:

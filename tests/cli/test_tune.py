@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.door import Ppm
+from tests.cli.door import Ppm, edit
 
 POLICY = "policies/smart-door.yaml"
 
@@ -44,3 +44,11 @@ def test_an_unknown_consumer_is_a_sentence(ppm: Ppm, project: Path) -> None:
     told = ppm("tune", project / POLICY, "--consumer", "heatin")
     assert (told.code, told.out) == (1, "")
     assert told.err == "heatin asks nothing of smart-door; did you mean heating?\n"
+
+
+def test_what_the_policy_cannot_give_can_still_be_asked_for(ppm: Ppm, project: Path) -> None:
+    edit(project / "consumers/heating.yaml", "recall: 50 %", "recall: 99 %")
+    assert "no allocation" in ppm("check", project).out
+    told = ppm("tune", project / POLICY, "--consumer", "heating")
+    assert told.code == 0
+    assert "For a recall of 99%: house-empty 10.6." in told.out

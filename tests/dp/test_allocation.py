@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppm.dp.allocation import uniform, unspent
+from ppm.dp.allocation.budgets import unspent
+from ppm.dp.allocation.uniform import uniform
 
 types = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6)
 patterns = st.dictionaries(st.sampled_from("PQRST"), st.tuples(types, st.floats(0, 20)))

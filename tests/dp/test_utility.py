@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ppm.dp.decoy import truth_kept
+from ppm.dp.mechanisms.joint import JointResponse
 from ppm.dp.prior import Prior
 from ppm.dp.response import flip_probability
 from ppm.dp.utility import (
@@ -12,6 +13,7 @@ from ppm.dp.utility import (
     Joint,
     Quality,
     Response,
+    Tabled,
     Unreleased,
     answer_quality,
     query_quality,
@@ -56,6 +58,36 @@ def test_a_type_that_is_not_asked_for_costs_a_query_nothing() -> None:
     assert query_quality("b", with_others, prior=HALF, alpha=0.5) == query_quality(
         "b", asked_only, prior=HALF, alpha=0.5
     )
+
+
+@pytest.mark.parametrize("asked", ["a", "ab", "abc", "bcd"])
+def test_a_table_of_the_joint_response_is_as_good_as_the_joint_response(asked: str) -> None:
+    prior = Prior.table([("", 0.4), ("ab", 0.2), ("abcd", 0.3), ("cd", 0.1)])
+    joint = Joint(frozenset("abc"), 1.5)
+    table = Tabled.of("abc", JointResponse(1.5, 3))
+    for known in (prior, None):
+        one, other = (
+            query_quality(asked, [channel], prior=known, alpha=0.4) for channel in (joint, table)
+        )
+        assert one.recall == pytest.approx(other.recall)
+        assert one.false_match == pytest.approx(other.false_match)
+        assert one.q == (None if known is None else pytest.approx(other.q))
+
+
+def test_what_else_happens_changes_how_often_a_table_shows_a_type() -> None:
+    """This table shows a whenever b occurs too, and half the time if it does not."""
+    half = 1 << 63
+    rows = ((half, half, 0, 0), (half, half, 0, 0), (0, half, half, 0), (0, 2 * half, 0, 0))
+    table = Tabled(("a", "b"), tuple(tuple(n / 2**64 for n in row) for row in rows))
+    often = Prior.table([("a", 0.25), ("ab", 0.75)])
+    found = query_quality("a", [table], prior=often, alpha=0.0)
+    assert found.recall == pytest.approx(0.25 * 0.5 + 0.75)
+    assert query_quality("a", [table], prior=None, alpha=0.0).recall == 0.5
+
+
+def test_a_table_is_one_of_all_vectors() -> None:
+    with pytest.raises(ValueError, match="not one of vectors of 2 types"):
+        Tabled.of("ab", JointResponse(1.0, 3))
 
 
 def test_a_type_goes_through_one_channel_only() -> None:

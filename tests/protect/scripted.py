@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, pairwise, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from ppm.dp.mechanisms.channel import Channel
 from ppm.dp.mechanisms.kary import Swap
 from ppm.dp.purpose import Purpose
 from ppm.dp.source import Source
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME, bit_names
-from ppm.protect.program import Program
+from ppm.protect.program import Program, Unit
 from ppm.protect.step import TOLD, Protection
 
 WORD = 1 << 64
@@ -61,8 +62,17 @@ class Scripted(Protection):
         return _Script(self.script)  # type: ignore[return-value]
 
 
-def kinds_of_words(stage: Swap) -> Iterator[tuple[int, int]]:
+def stages_of(unit: Unit) -> tuple[Swap | Channel, ...]:
+    """The tables of a unit's chain, one for each of its purposes."""
+    return (*unit.chain.stages,)
+
+
+def kinds_of_words(stage: Swap | Channel) -> Iterator[tuple[int, int]]:
     """One word of each kind that a table tells apart, and how many there are."""
+    if isinstance(stage, Channel):
+        edges = sorted({edge for row in stage.rows for edge in accumulate(row, initial=0)})
+        yield from ((one, other - one) for one, other in pairwise(edges))
+        return
     others = stage.values - 1
     yield from ((other * stage.swaps, stage.swaps) for other in range(others) if stage.swaps)
     yield others * stage.swaps, stage.kept
@@ -77,7 +87,7 @@ def law(program: Program, *, seen_by: Callable[[str], bool]) -> list[list[Fracti
     stages = [
         (purpose, stage)
         for unit in program.units
-        for purpose, stage in zip(unit.purposes, unit.chain.stages, strict=True)
+        for purpose, stage in zip(unit.purposes, stages_of(unit), strict=True)
     ]
     inputs = 1 << len(program.types)
     tables: list[dict[Output, Fraction]] = [{} for _ in range(inputs)]

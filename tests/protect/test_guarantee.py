@@ -10,6 +10,7 @@ from ppm.protect.check import Checked
 from ppm.protect.collusion import colluding
 from ppm.protect.guarantee import Guarantee, guarantees
 from ppm.protect.spending import spending_of
+from tests.protect.guided import guided, pattern_for
 from tests.protect.town import (
     CONSUMER,
     ERRAND,
@@ -245,28 +246,13 @@ def test_an_answer_under_another_name_is_raw_access(tmp_path: Path) -> None:
     assert colluding(plan, "errand").raw == ("family",)
 
 
-def test_an_allocation_that_is_not_known_yet_is_bounded_by_the_budgets(tmp_path: Path) -> None:
+def test_a_pattern_pays_what_its_types_are_given(tmp_path: Path) -> None:
     found = promised(
-        tmp_path,
-        *SHARED_CLINIC,
-        (
-            POLICY,
-            "errand: {mechanism: response, epsilon: 1",
-            "errand: {mechanism: response, epsilon: 0.5",
-        ),
-        (
-            POLICY,
-            "visit: {mechanism: response,",
-            "visit: {mechanism: response, allocation: optimal,",
-        ),
-        (
-            POLICY,
-            "communities:\n",
-            "prior: {source: a survey, rates: {clinic: 5 %}}\ncommunities:\n",
-        ),
-    )
-    # Under uniform it would be 0.75, but a type of visit alone may get all of what is left.
-    assert found["visit"].slot >= 1.0
+        tmp_path, *guided(), (POLICY, "optimal, epsilon: 1}", "optimal, epsilon: 2}"),
+        query(f"pattern: {pattern_for('clinic')}"),
+    )  # fmt: skip
+    assert found["visit"].slot == 2.0
+    assert found["errand"].slot == 0  # nobody asks for it
 
 
 def test_a_day_of_decoys_reaches_into_the_days_around_it(tmp_path: Path) -> None:

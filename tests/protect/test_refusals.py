@@ -27,6 +27,12 @@ GEO = (
 )
 
 
+MIXED = (
+    "policies/town.yaml:16: communities.friends.protect.errand.allocation is uniform, but visit "
+    "has optimal: patterns under response in one community share one allocation"
+)
+
+
 @pytest.mark.parametrize(
     ("edits", "faults"),
     [
@@ -220,6 +226,7 @@ GEO = (
                 "policies/town.yaml:15: communities.friends.protect.visit.allocation is optimal, "
                 "but friends has no transparent consumer whose queries could guide it; use "
                 "uniform",
+                MIXED,
             ],
             id="an optimal allocation for nobody",
         ),
@@ -235,8 +242,24 @@ GEO = (
                 "policies/town.yaml:15: communities.friends.protect.visit.allocation is optimal, "
                 "but the policy has no prior; declare one from public or consented history, or "
                 "use uniform",
+                MIXED,
             ],
             id="an optimal allocation without prior",
+        ),
+        pytest.param(
+            [
+                (
+                    POLICY,
+                    "visit: {mechanism: response, epsilon: 1}",
+                    "visit: {mechanism: decoy-windows, epsilon: 1, allocation: optimal}",
+                )
+            ],
+            [
+                "policies/town.yaml:15: communities.friends.protect.visit.allocation is optimal, "
+                "which splits a budget over the types of response or joint-response; "
+                "decoy-windows has nothing to split: say uniform, or nothing",
+            ],
+            id="an allocation of what has no parts",
         ),
         pytest.param(
             [

@@ -14,12 +14,14 @@ import pytest
 from ppm.audit import exact_loss
 from ppm.dp.mechanism import Values
 from ppm.dp.nested.chain import Draw
+from ppm.dp.nested.table import TableChain
 from ppm.protect.collusion import colluding
 from ppm.protect.guarantee import guarantees
 from ppm.protect.program import Program, Unit
+from tests.protect.guided import add_consumer, asking, guided, pattern_for
 from tests.protect.running import JOINT, NEIGHBOURS, town_plan, town_program
 from tests.protect.scripted import law
-from tests.protect.town import POLICY, SHARED_CLINIC, Edit, another_community
+from tests.protect.town import POLICY, SHARED_CLINIC, Edit, another_community, query
 
 Seen = Callable[[str], bool]
 
@@ -33,6 +35,9 @@ def pairs_of(program: Program, types: tuple[str, ...]) -> list[tuple[int, int]]:
     changed = sum(1 << program.types.index(name) for name in types)
     inputs = range(1 << len(program.types))
     return [(x, z) for x, z in permutations(inputs, 2) if (x ^ z) & ~changed == 0]
+
+
+NO_SHOPS: Edit = (POLICY, ", shop: 40 %, post: 10 %", "")
 
 
 def only_visits(*edits: Edit) -> list[Edit]:
@@ -52,6 +57,57 @@ def test_what_explain_prints_is_the_exact_loss_of_the_step(
         loss = exact_loss(table, pairs=pairs)
         assert not loss.exceeds(one.slot)
         assert loss.epsilon == pytest.approx(one.slot, abs=1e-12)
+
+
+@pytest.mark.parametrize("how", ["response", "joint-response"])
+def test_what_is_spent_where_queries_need_it_is_the_exact_loss(tmp_path: Path, how: str) -> None:
+    edits = (*guided(how), asking("shops", "shop"))
+    plan, program = town_plan(tmp_path, *edits), town_program(tmp_path, *edits)
+    assert "post" in program.types
+    assert program.types.index("post") not in {one for unit in program.units for one in unit.types}
+    assert any(isinstance(unit.chain, TableChain) for unit in program.units) == (how != "response")
+    table = law(program, seen_by=everybody)
+    for one in guarantees(plan, plan.terms["friends"]):
+        loss = exact_loss(table, pairs=pairs_of(program, plan.pattern(one.pattern).types))
+        assert not loss.exceeds(one.slot)
+        assert loss.epsilon == pytest.approx(one.slot, abs=2e-6)
+    unseen = exact_loss(table, pairs=pairs_of(program, ("post",)))
+    assert unseen.epsilon == 0
+
+
+def test_tables_of_two_communities_add_up(tmp_path: Path) -> None:
+    """Each is made for its own epsilon, and neither is derived from the other."""
+    other = "protect: {visit: {mechanism: joint-response, allocation: optimal, epsilon: 0.5}}"
+    add_consumer(tmp_path, "doctor", "clinic", "pharmacy", community="doctors")
+    edits = only_visits(
+        *guided("joint-response")[:2], NO_SHOPS, another_community("doctors", other)
+    )
+    plan, program = town_plan(tmp_path, *edits), town_program(tmp_path, *edits)
+    assert [type(unit.chain) for unit in program.units] == [TableChain, TableChain]
+    together = colluding(plan, "visit").epsilon
+    assert together == 1.5
+    loss = exact_loss(law(program, seen_by=everybody))
+    assert not loss.exceeds(together)
+    assert loss.epsilon == pytest.approx(together, abs=1e-5)
+
+
+def test_a_community_pays_for_each_type_what_the_best_informed_one_does(tmp_path: Path) -> None:
+    """Budgets go to other types for each community, so together they learn more than either."""
+    other = "protect: {visit: {mechanism: response, allocation: optimal, epsilon: 1}}"
+    add_consumer(tmp_path, "doctor", "clinic", community="doctors")
+    edits = only_visits(
+        *guided()[:2],
+        NO_SHOPS,
+        another_community("doctors", other),
+        query(f"pattern: {pattern_for('pharmacy')}"),
+    )
+    plan, program = town_plan(tmp_path, *edits), town_program(tmp_path, *edits)
+    assert colluding(plan, "visit").epsilon == 2.0
+    loss = exact_loss(law(program, seen_by=everybody))
+    assert not loss.exceeds(2.0)
+    assert loss.epsilon == pytest.approx(2.0)
+    alone = exact_loss(law(program, seen_by="doctors".__eq__))
+    assert alone.epsilon == pytest.approx(1.0)
 
 
 def test_types_of_other_patterns_tell_nothing_of_a_pattern(tmp_path: Path) -> None:

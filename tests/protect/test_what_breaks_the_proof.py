@@ -15,6 +15,7 @@ import pytest
 from ppm.dp.source import Seed
 from ppm.protect.program import Program
 from ppm.protect.step import LOSSES, Protection
+from tests.protect.guided import guided
 from tests.protect.running import JOINT, NEIGHBOURS, SEEN, Event, Town, town_program
 from tests.protect.town import (
     NAMED,
@@ -184,7 +185,10 @@ def test_communities_computed_on_different_late_sets(tmp_path: Path) -> None:
 
 def test_float_noise(tmp_path: Path) -> None:
     """Nothing but whole numbers decides what is told, each table with its certificate."""
-    program = town_program(tmp_path, NEIGHBOURS)
-    for unit in program.units:
-        assert all(isinstance(stage.swaps, int) for stage in unit.chain.stages)
+    plain = town_program(tmp_path, NEIGHBOURS)
+    tables = town_program(tmp_path, *guided("joint-response"))
+    for unit in (*plain.units, *tables.units):
+        for stage in unit.chain.stages:
+            counts = (stage.counts(value) for value in range(stage.inputs))
+            assert all(type(count) is int for row in counts for count in row)
         assert all(unit.chain.certificate(n).holds for n in range(len(unit.chain.epsilons)))

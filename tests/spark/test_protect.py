@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ppm.protect.step import Protection
+from tests.protect.guided import guided
 from tests.protect.running import NEIGHBOURS, SEEN, Event, Town, town_program
+from tests.protect.town import Edit
 from tests.spark.town_events import run_to_the_end
 from tests.spark.town_stream import (
     PRIVATE,
@@ -60,10 +62,19 @@ def test_rows_of_no_private_type_equal_the_input_and_the_others_are_stand_ins(
         assert row.person in ("ada", "bo")
 
 
-def test_spark_tells_what_the_step_tells(spark: SparkSession, tmp_path: Path) -> None:
-    guard = town_guard(tmp_path, NEIGHBOURS)
+@pytest.mark.parametrize(
+    "edits",
+    [
+        pytest.param((NEIGHBOURS,), id="nested bits"),
+        pytest.param((*guided("joint-response"), NEIGHBOURS), id="a table and bits"),
+    ],
+)
+def test_spark_tells_what_the_step_tells(
+    spark: SparkSession, tmp_path: Path, edits: tuple[Edit, ...]
+) -> None:
+    guard = town_guard(tmp_path, *edits)
     safe = guard.protect_all(frame_of(spark, EVENTS), until=UNTIL)
-    town = Town(Protection(town_program(tmp_path, NEIGHBOURS)))
+    town = Town(Protection(town_program(tmp_path, *edits)))
     town.finish([EVENTS], town.step.program.end_of(11))
     slot = timedelta(minutes=15)
     seen = Counter(

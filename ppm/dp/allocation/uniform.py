@@ -1,13 +1,12 @@
-"""How the budgets of private patterns are shared out over their event types."""
+"""The same share for every type of a pattern, whatever consumers ask."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
 from fractions import Fraction
 
+from ppm.dp.allocation.budgets import Budgets
 from ppm.dp.epsilon import check_epsilon
-
-Budgets = Mapping[str, tuple[Collection[str], float]]
-"""The name of each private pattern, with its types and its epsilon."""
 
 
 def uniform(patterns: Budgets) -> dict[str, float]:
@@ -27,21 +26,6 @@ def uniform(patterns: Budgets) -> dict[str, float]:
         for type_name in distinct:
             shares[type_name] = min(share, shares.get(type_name, share))
     return shares
-
-
-def unspent(patterns: Budgets, shares: Mapping[str, float]) -> dict[str, float]:
-    """What stays of each pattern's epsilon; below 0 if the shares exceed it.
-
-    A type without a share is not released, and costs nothing.
-
-    >>> patterns = {"visit": (["home", "clinic"], 1.0), "errand": (["clinic", "shop"], 0.5)}
-    >>> unspent(patterns, uniform(patterns))
-    {'visit': 0.25, 'errand': 0.0}
-    """
-    return {
-        name: math.fsum([epsilon, *(-shares.get(type_name, 0.0) for type_name in set(types))])
-        for name, (types, epsilon) in patterns.items()
-    }
 
 
 def _share(epsilon: float, m: int) -> float:

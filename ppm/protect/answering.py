@@ -23,7 +23,7 @@ from ppm.cep.columnar.engine import Matches
 from ppm.cep.columnar.remember import from_bytes as looking_from
 from ppm.cep.columnar.remember import to_bytes as looking_bytes
 from ppm.cep.seal import Owner, Seal, table_bytes
-from ppm.cep.step import BITS_IN_A_COLUMN, Step, Turn
+from ppm.cep.step import Step, Turn
 from ppm.dp.mechanism import Values
 from ppm.dp.source import Source, source_of
 from ppm.errors import InternalError
@@ -94,7 +94,7 @@ class Answering(Step):
         before = _Remembered() if blob is None else self._opened(blob)
         gathered, _ = gather(self.program, rows)
         done = self.protection.advance(before.known, gathered, watermark, is_end=is_end)
-        refuse_too_many(self.program, done.before, done.closing, draws=self.questions.draws)
+        refuse_too_many(done.before, done.closing, draws=self.questions.draws)
         arrived = self._arrived(rows, done, first=done.before.opened if is_end else done.closing)
         rows = arrived if before.rows is None else pa.concat_tables([before.rows, arrived])
         is_closed = self._slots(rows) < done.closing

@@ -9,7 +9,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ppm.cep.columnar.columns import Layout
 from ppm.cep.columnar.watch import CONTENT, TWIN, Watched

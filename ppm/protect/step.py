@@ -97,7 +97,7 @@ class Protection(Step):
         is_known = state.since[closed.subject] <= closed.slot
         lost["unknown"] += int(closed.rows[~is_known].sum())
         bits = sum(len(unit.types) for unit in program.units)
-        refuse_too_many(program, state, closing, draws=bits)
+        refuse_too_many(state, closing, draws=bits)
         told = _released(program, self.source, state, closed.where(is_known), closing)
         after = replace(state, opened=closing, open=state.open.where(~is_closed))
         if is_end:
@@ -183,7 +183,7 @@ def _strangers(state: State, rows: pa.Table) -> pa.Array:
     return named.filter(pa.array(state.places_of(named) < 0))
 
 
-def refuse_too_many(program: Program, state: State, closing: int, *, draws: int) -> None:
+def refuse_too_many(state: State, closing: int, *, draws: int) -> None:
     """A `BudgetError` if closed slots, each with so many draws, are too many at once."""
     known = state.since[state.since < closing]
     slots = closing - np.maximum(known, state.opened)

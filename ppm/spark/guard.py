@@ -16,13 +16,17 @@ from ppm.dp.secret import SecretRef
 from ppm.dp.source import Mode, Seed, reference, source_of
 from ppm.errors import BindingError, PpmError, did_you_mean, listed
 from ppm.protect.compile import program_of
+from ppm.protect.compile_answers import asked_by
 from ppm.protect.explain import Explanation, explain
 from ppm.protect.find import find_plan
 from ppm.protect.nesting import sharing_with
 from ppm.protect.open_slots import SUBJECT
 from ppm.protect.plan import Plan
+from ppm.protect.program import Program
 from ppm.protect.runnable import refuse_what_does_not_run, told_rows
 from ppm.protect.state import SEAL
+from ppm.spark.answer import Answers, refuse_subject
+from ppm.spark.binding import need_columns, refuse_types
 from ppm.spark.drain import drained, newest_row, owner_in, states_in
 from ppm.spark.predicate import column_type
 from ppm.spark.protect import COMMUNITY, Pipeline
@@ -34,6 +38,8 @@ SHARDS = 16
 """A fixed number, because a stream must keep it when it goes on elsewhere."""
 METRICS = "ppm.protect"
 """The name of the query's observed metrics."""
+ANSWER_METRICS = "ppm.answer"
+"""The same for answers."""
 VARIABLE = "PPM_SECRET"
 """Where the secret is looked for if nothing else is said."""
 Subjects = DataFrame | Iterable[str | int]
@@ -130,6 +136,43 @@ class Guard:
         every = told_rows(self.plan)
         return self._protected(rows, every, subjects, until, shards, metrics, named=True)
 
+    def answer(
+        self,
+        rows: DataFrame,
+        consumer: str,
+        *,
+        subjects: Subjects | None = None,
+        until: str | datetime | None = None,
+        shards: int = SHARDS,
+        metrics: str | Observation = ANSWER_METRICS,
+    ) -> DataFrame:
+        """What a transparent consumer's queries are answered, slot by slot.
+
+        One row for each answer: the subject (null for counts), the start of the `slot`, the name of
+        the `query`, and the `answer`. Queries that ask for `matches` look at what the consumer's
+        community is told, which costs nothing, and give the number of matches where there are
+        some. `existence` (0 or 1, for every known subject and slot) and `count` (over all known
+        subjects, for every slot) look at the truth; their noise is what `ppm explain` prints, and
+        an answer that no private row can change is exact.
+
+        A match counts in the slot in which it became certain. `subjects`, `until` and `shards` are
+        those of `protect`; the query's observed metrics count answers and what was lost.
+        """
+        asked = asked_by(self.plan, consumer)
+        community, stream = asked[0].community, self.plan.policy.stream
+        refuse_subject(stream.subject)
+        faults = [*binding_faults(rows, self.plan, taken=[])]
+        if stream.event_id is not None and not faults:
+            need_columns(rows.columns, [("stream.event_id", stream.event_id)])
+            refuse_types(
+                rows.schema, subject=stream.subject, time=stream.time, event_id=stream.event_id
+            )
+        program, known = self._bound(rows, [community], subjects, until, shards, faults)
+        pipeline = Pipeline(self.plan, program, metrics)
+        return Answers(pipeline, asked, metrics).answered(
+            rows, subjects=known, until=None if until is None else _microseconds(until)
+        )
+
     def drain(
         self,
         checkpoint: str | Path,
@@ -178,6 +221,25 @@ class Guard:
     ) -> DataFrame:
         refuse_what_does_not_run(self.plan, communities)
         faults = [*binding_faults(rows, self.plan, taken=[COMMUNITY] if named else [])]
+        program, known = self._bound(
+            rows, communities, subjects, until, shards, faults, named=named
+        )
+        return Pipeline(self.plan, program, metrics).protected(
+            rows, subjects=known, until=None if until is None else _microseconds(until)
+        )
+
+    def _bound(
+        self,
+        rows: DataFrame,
+        communities: Sequence[str],
+        subjects: Subjects | None,
+        until: str | datetime | None,
+        shards: int,
+        faults: Sequence[str],
+        *,
+        named: bool = False,
+    ) -> tuple[Program, DataFrame | None]:
+        """The program for a DataFrame, and the known subjects, if they are declared."""
         if faults:
             raise BindingError("\n".join(faults))
         if until is not None and rows.isStreaming:
@@ -193,9 +255,7 @@ class Guard:
             knows_subjects=known is not None,
             names_communities=named,
         )
-        return Pipeline(self.plan, program, metrics).protected(
-            rows, subjects=known, until=None if until is None else _microseconds(until)
-        )
+        return program, known
 
     def _known(self, rows: DataFrame, subjects: Subjects | None) -> DataFrame | None:
         """The declared subjects as a frame with one column; None if they become known by rows."""

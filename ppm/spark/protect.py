@@ -75,7 +75,7 @@ class Pipeline:
             shards=self.shards,
             output=self.released,
             seeds=subjects,
-            end=None if rows.isStreaming else self._end(rows, until),
+            end=None if rows.isStreaming else self.end_of_batch(rows, until),
         )
         return self.shaped(self._public(rows).unionByName(self.stand_ins(told)))
 
@@ -106,24 +106,24 @@ class Pipeline:
         for number, name in enumerate(self.program.communities[1:], start=1):
             community = F.when(F.col(TOLD) % kinds == number, F.lit(name)).otherwise(community)
         return shown.select(
-            *(self._value(field, type_).alias(field.name) for field in self.columns),
+            *(self.value(field, type_).alias(field.name) for field in self.columns),
             community.alias(_TO),
         )
+
+    @property
+    def label(self) -> dict[str, str | int]:
+        """What the subject's column says about where rows come from."""
+        mode = "evaluation" if isinstance(self.program.noise, Seed) else "production"
+        return {"policy": self.program.policy, "version": self.program.version, "mode": mode}
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """The rows in the form that callers get, after the rules for columns."""
         community = F.col(_TO)
-        source = "evaluation" if isinstance(self.program.noise, Seed) else "production"
-        told = {
-            "policy": self.program.policy,
-            "version": self.program.version,
-            "mode": source,
-        }
         subject = self.plan.policy.stream.subject
         columns = [
-            self._ruled(field, community).alias(field.name, metadata={"ppm": told})
+            self.ruled(field, community).alias(field.name, metadata={"ppm": self.label})
             if field.name == subject
-            else self._ruled(field, community).alias(field.name)
+            else self.ruled(field, community).alias(field.name)
             for field in self.columns
         ]
         named = [community.alias(COMMUNITY)] if self.program.names_communities else []
@@ -136,7 +136,7 @@ class Pipeline:
             F.col(quoted(stream.subject)).isNotNull() & F.col(quoted(stream.time)).isNotNull()
         )
         seen = [
-            F.when(self._is_public(rows, self._private_to(name)), F.lit(name))
+            F.when(self.is_public(rows, self.private_to(name)), F.lit(name))
             for name in self.program.communities
         ]
         own = [F.col(quoted(field.name)) for field in self.columns]
@@ -148,10 +148,10 @@ class Pipeline:
         kept = marked.where((F.size(_TO) > 0) & is_there | never(stream.time))
         return kept.select(*own, F.explode(_TO).alias(_TO))
 
-    def _private_to(self, community: str) -> Sequence[EventType]:
+    def private_to(self, community: str) -> Sequence[EventType]:
         return [*self.plan.types(self.plan.terms[community]).values()]
 
-    def _is_public(self, rows: DataFrame, types: Sequence[EventType]) -> SparkColumn:
+    def is_public(self, rows: DataFrame, types: Sequence[EventType]) -> SparkColumn:
         """Whether a row satisfies none of some predicates; unknown is not yes."""
         stream = self.plan.policy.stream
         met = (
@@ -161,7 +161,7 @@ class Pipeline:
         unmet = (~F.coalesce(one, F.lit(False)) for one in met)
         return reduce(SparkColumn.__and__, unmet, F.lit(True))
 
-    def _end(self, rows: DataFrame, until: int | None) -> DataFrame:
+    def end_of_batch(self, rows: DataFrame, until: int | None) -> DataFrame:
         """The last moment of a batch: given, or the watermark that its newest public row gives.
 
         So it ends where a stream would, before slots that may still fill. A private row must not
@@ -172,7 +172,7 @@ class Pipeline:
         stream = self.plan.policy.stream
         is_there = F.col(quoted(stream.subject)).isNotNull()
         newest = F.max(F.unix_millis(F.col(quoted(stream.time))))
-        public = rows.where(self._is_public(rows, [*self.types.values()]) & is_there)
+        public = rows.where(self.is_public(rows, [*self.types.values()]) & is_there)
         return public.select((newest - F.lit(delay_of(stream.lateness))) * 1000 - 1)
 
     def _counted(self, told: DataFrame) -> DataFrame:
@@ -183,7 +183,7 @@ class Pipeline:
             counts.append(F.coalesce(lost, F.lit(0)).alias(name))
         return told.observe(self.metrics, *counts)
 
-    def _value(self, field: T.StructField, type_: SparkColumn) -> SparkColumn:
+    def value(self, field: T.StructField, type_: SparkColumn) -> SparkColumn:
         """What a stand-in has in a column."""
         stream = self.plan.policy.stream
         if field.name == stream.subject:
@@ -198,7 +198,7 @@ class Pipeline:
                 value = F.when(type_ == number, public).otherwise(value)
         return value
 
-    def _ruled(self, field: T.StructField, community: SparkColumn) -> SparkColumn:
+    def ruled(self, field: T.StructField, community: SparkColumn) -> SparkColumn:
         """A column after the rules of each community."""
         value = F.col(quoted(field.name))
         for name, ruled in self._rules(field):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from ppm.cep.step import Step
+from ppm.cep.step import Step, Turn
 from ppm.errors import BindingError, InternalError, PpmError
 from ppm.spec.values import Duration
 
@@ -37,6 +38,9 @@ _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PACKED = T.StructType(
     [T.StructField("shard", T.IntegerType(), False), T.StructField("blob", T.BinaryType(), False)]
+)
+_KEYED = T.StructType(
+    [T.StructField("key", T.LongType(), False), T.StructField("blob", T.BinaryType(), False)]
 )
 _SHARD = "__ppm_shard"
 _ROWS_AT_ONCE = 200_000
@@ -75,6 +79,18 @@ class Shards:
         return plain.mapInArrow(_Packing(schema, step), _PACKED)
 
 
+class Gathering(Protocol):
+    """A step over what all shards have released, key by key."""
+
+    def split(self, released: pa.Table, /) -> Iterable[tuple[int, pa.Table]]:
+        """Rows under the keys that they are gathered by; below 0, those that pass as they are."""
+        ...
+
+    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int, /) -> Turn: ...
+
+    def finish(self, state: bytes | None, rows: pa.Table, end: int, /) -> Iterable[pa.Table]: ...
+
+
 def run_in_shards(
     rows: DataFrame,
     step: Step,
@@ -83,11 +99,13 @@ def run_in_shards(
     output: T.StructType,
     seeds: DataFrame | None = None,
     end: DataFrame | None = None,
+    then: Gathering | None = None,
 ) -> DataFrame:
     """The rows that a step releases, batch or streaming.
 
     `seeds` are rows with the subject's column that each shard begins with. A batch ends at the one
-    moment that `end` holds, in microseconds, or at the end of time.
+    moment that `end` holds, in microseconds, or at the end of time. `then` is a second step, over
+    what all shards have released.
     """
     marked = with_watermark(rows, shards.time, shards.lateness)
     packed = shards.packed(marked, step)
@@ -97,6 +115,8 @@ def run_in_shards(
         blobs = _stateful(packed, step, schema, shards.number, planted)
     else:
         blobs = _whole(packed, step, schema, planted, end)
+    if then is not None:
+        blobs = _gathered(blobs, then)
     return unpacked(blobs, output)
 
 
@@ -163,6 +183,20 @@ def _stateful(
         outputMode="Append",
         timeMode="EventTime",
         initialState=seeds.groupBy("shard"),
+    )
+
+
+def _gathered(blobs: DataFrame, then: Gathering) -> DataFrame:
+    """What all shards have released, after a second step."""
+    keyed = blobs.mapInArrow(_Splitting(then), _KEYED).groupBy("key")
+    if not blobs.isStreaming:
+        return keyed.applyInArrow(_gathered_at_once(then), "blob binary")
+    # Its state needs no time: a sum is told in the batch that brings its last part.
+    return keyed.transformWithStateInPandas(
+        statefulProcessor=_Gatherer(then),
+        outputStructType="blob binary",
+        outputMode="Append",
+        timeMode="None",
     )
 
 
@@ -291,6 +325,39 @@ def _finished(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
 
 
 @dataclass(frozen=True)
+class _Splitting:
+    """Blobs into blobs with keys; runs in a worker."""
+
+    then: Gathering
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for blob in batch.column("blob").to_pylist():
+                yield guarded(self._split, blob)
+
+    def _split(self, blob: bytes) -> pa.RecordBatch:
+        # What passes has keys of its own, so that it is spread over partitions.
+        parts = [(key, to_blob(rows)) for key, rows in self.then.split(from_blob(blob))]
+        keys = [key if key >= 0 else -1 - crc32(part) for key, part in parts]
+        columns = [pa.array(keys, pa.int64()), pa.array([part for _, part in parts], pa.binary())]
+        return pa.RecordBatch.from_arrays(columns, ["key", "blob"])
+
+
+def _gathered_at_once(then: Gathering) -> Callable[[pa.Table], pa.Table]:
+    """All that a batch frame has under one key; runs in a worker."""
+
+    def finished(keyed: pa.Table) -> pa.Table:
+        if keyed["key"][0].as_py() < 0:
+            return keyed.select(["blob"])
+        rows = pa.concat_tables(map(from_blob, keyed["blob"].to_pylist()))
+        return pa.table(
+            {"blob": pa.array([*_blobs(then.finish(None, rows, END_OF_TIME))], pa.binary())}
+        )
+
+    return lambda keyed: guarded(finished, keyed)
+
+
+@dataclass(frozen=True)
 class _Unpacking:
     """Blobs into rows of the output; runs in a worker."""
 
@@ -377,6 +444,40 @@ class _Processor(StatefulProcessor):
         for timer in wanted:
             if timer not in known:
                 self._handle.registerTimer(timer)
+
+
+class _Gatherer(StatefulProcessor):
+    """One key of what all shards of a stream have released."""
+
+    def __init__(self, then: Gathering) -> None:
+        self._then = then
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = handle.getValueState(STATE, "blob binary")
+
+    def handleInputRows(
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ARG002
+    ) -> Iterator[pd.DataFrame]:
+        if key[0] < 0:
+            yield from (frame[["blob"]] for frame in rows)
+        else:
+            yield from guarded_each(self._turn, [blob for frame in rows for blob in frame["blob"]])
+
+    def close(self) -> None:
+        pass
+
+    def _turn(self, blobs: list[bytes]) -> Iterator[pd.DataFrame]:
+        known = self._state.get()
+        rows = pa.concat_tables(map(from_blob, blobs))
+        turn = self._then(None if known is None else bytes(known[0]), rows, START_OF_TIME)
+        if turn.state is not None:
+            self._state.update((turn.state,))
+        elif known is not None:
+            self._state.clear()
+        return (pd.DataFrame({"blob": [blob]}) for blob in _blobs(turn.released))
 
 
 def guarded(body: Any, *arguments: Any) -> Any:

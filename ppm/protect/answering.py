@@ -99,7 +99,7 @@ class Answering(Step):
         rows = arrived if before.rows is None else pa.concat_tables([before.rows, arrived])
         is_closed = self._slots(rows) < done.closing
         found, looking = self._looked(before.looking, rows.filter(pa.array(is_closed)), done)
-        known = to_bytes(done.after, self.program.owner(self.source))
+        known = to_bytes(done.after, self.program.owner(self.protection.source))
         after = _Remembered(known, rows.filter(pa.array(~is_closed)), looking)
         subject = rows.schema.field(SUBJECT).type
         answers = _answers(self.questions, self.source, done, found, subject)

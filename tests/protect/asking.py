@@ -30,9 +30,13 @@ VISIT_ANSWERED: Edit = (
     "visit: {mechanism: response, epsilon: 1}",
     "visit: {mechanism: answers, epsilon: 4}",
 )
+ERRAND_ANSWERED: Edit = (
+    POLICY,
+    "errand: {mechanism: response, epsilon: 1}",
+    "errand: {mechanism: answers, epsilon: 4}",
+)
 QUICK: Edit = (VISIT, "within: 2 h", "within: 15 min")
 """So that a match spans two slots at most."""
-ERRANDS_ASKED: Edit = (CONSUMER, "    pattern: visit\n", "    pattern: errand\n")
 
 
 def asks(*queries: str) -> Edit:
@@ -66,6 +70,7 @@ COLUMNS = {
     "person": ColumnType.STRING,
     "ts": ColumnType.TIMESTAMP,
     "place": ColumnType.STRING,
+    "age": ColumnType.INTEGER,
 }
 
 

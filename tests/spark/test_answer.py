@@ -99,7 +99,7 @@ def test_matches_are_those_of_the_protected_stream(spark: SparkSession, tmp_path
     outing = (
         "name: outing\npattern: {name: outing, events: {post: place = 'post', "
         "school: place = 'school', home: place = 'home'}, "
-        "sequence: post !>> home -> school, within: 20 min}"
+        "sequence: post !-> home -> school, within: 20 min}"
     )
     guard = town_guard(tmp_path, asks(shops, outing))
     rows = frame_of(spark, EVENTS)
@@ -121,10 +121,13 @@ def test_matches_are_those_of_the_protected_stream(spark: SparkSession, tmp_path
 def test_queries_of_what_is_told_see_columns_after_the_rules(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    old = "name: old\npattern: {name: old, events: {old: place = 'park' AND age >= 50}, sequence: old}"
+    old = (
+        "name: old\npattern: {name: old, events: {old: place = 'park' AND age >= 50}, "
+        "sequence: old}"
+    )
     far = (
         "name: far\npattern: {name: far, events: {park: place = 'park'}, stages: [{name: first, "
-        "event: park}, {name: second, event: park, where: second.lat > first.lat}], within: 10 min}"
+        "event: park}, {name: second, event: park, where: lat > first.lat}], within: 10 min}"
     )
     edits = (VISIT_ANSWERED, asks(old, far))
     rows = spark.createDataFrame(
@@ -153,13 +156,13 @@ def test_stand_ins_are_seen_after_the_rules(spark: SparkSession, tmp_path: Path)
         ("patterns/errand.yaml", "{place: shop}", "{place: shop, age: 55}"),
         asks("name: old\npattern: {name: old, events: {old: age >= 100}, sequence: old}"),
     )
-    rows, until = frame_of(spark, [("ada", 5.0, "school")]), START + 200 * SLOT
+    rows, until = frame_of(spark, []), START + 200 * SLOT
     plain = town_guard(tmp_path / "plain", *aged)
     assert plain.answer(rows, "app", until=until).count() == 0
     snap = in_friends("columns:", "  - {rule: snap, column: age, grid: 100}")
     snapped = town_guard(tmp_path / "snapped", *aged, snap)
-    shops = snapped.protect(rows, "friends", until=until).where("place = 'shop'")
-    assert snapped.answer(rows, "app", until=until).count() == shops.count() > 50
+    old = snapped.protect(rows, "friends", until=until).where("age = 100 AND place = 'shop'")
+    assert snapped.answer(rows, "app", until=until).count() == old.count() > 50
 
 
 def test_rows_of_one_moment_are_in_the_order_of_their_ids(
@@ -213,6 +216,7 @@ def test_a_late_row_is_counted_and_never_answered(spark: SparkSession, tmp_path:
 def test_a_checkpoint_of_the_one_is_refused_by_the_other(
     spark: SparkSession, tmp_path: Path, first: str
 ) -> None:
+    """By Spark: a protected stream reads its source twice, and an answered one once."""
     from pyspark.errors import StreamingQueryException
 
     guard = town_guard(tmp_path, VISIT_ANSWERED, asks(STROLLED))
@@ -221,13 +225,11 @@ def test_a_checkpoint_of_the_one_is_refused_by_the_other(
     both = [guard.protect(stream, "friends"), guard.answer(stream, "app")]
     before, after = both if first == "protect" else both[::-1]
     run_to_the_end(before, tmp_path)
+    with pytest.raises(StreamingQueryException, match="sources in the checkpoint offsets"):
+        run_to_the_end(after, tmp_path)
     if first == "answer":
         with pytest.raises(ppm.CheckpointError, match="the checkpoint is not one of ppm protect"):
             guard.drain(tmp_path / "checkpoint")
-    write_stream(spark, tmp_path / "in", EVENTS[100:200], files=1)
-    other = "answer" if first == "protect" else "protect"
-    with pytest.raises(StreamingQueryException, match=f"checkpoint is not one of ppm {other}"):
-        run_to_the_end(after, tmp_path)
 
 
 def test_other_queries_cannot_go_on_from_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:

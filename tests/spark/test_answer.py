@@ -127,7 +127,7 @@ def test_queries_of_what_is_told_see_columns_after_the_rules(
     )
     far = (
         "name: far\npattern: {name: far, events: {park: place = 'park'}, stages: [{name: first, "
-        "event: park}, {name: second, event: park, where: lat > first.lat}], within: 10 min}"
+        "event: park}, {name: second, event: park, where: lat > last(first.lat)}], within: 10 min}"
     )
     edits = (VISIT_ANSWERED, asks(old, far))
     rows = spark.createDataFrame(

@@ -55,11 +55,6 @@ class Answers:
         """What runs for its community."""
         return self.pipeline.program
 
-    @property
-    def community(self) -> SparkColumn:
-        """Whose rules for columns hold."""
-        return F.lit(self.program.communities[0])
-
     def answered(
         self, rows: DataFrame, *, subjects: DataFrame | None, until: int | None
     ) -> DataFrame:
@@ -145,7 +140,11 @@ class Answers:
     def _after_rules(self, rows: DataFrame) -> Iterator[SparkColumn]:
         """The stream's columns as the community sees them."""
         for field in rows.schema:
-            yield self.pipeline.ruled(field, self.community).alias(field.name)
+            yield self._after_rule(field).alias(field.name)
+
+    def _after_rule(self, field: T.StructField) -> SparkColumn:
+        changed = [value for _, value in self.pipeline.rules(field)]
+        return [F.col(quoted(field.name)), *changed][-1]
 
     def _seen(self, rows: DataFrame, sides: Sequence[Side]) -> list[SparkColumn]:
         """What some queries need of rows, as they see them."""
@@ -189,7 +188,7 @@ class Answers:
         )
         ruled = types.select(
             F.col(SLOT),
-            *(self.pipeline.ruled(field, self.community).alias(field.name) for field in fields),
+            *(self._after_rule(field).alias(field.name) for field in fields),
         )
         if stream.event_id is not None:
             ruled = ruled.withColumn(EVENT_ID, self._id(ruled.schema))

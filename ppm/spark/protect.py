@@ -121,9 +121,9 @@ class Pipeline:
         community = F.col(_TO)
         subject = self.plan.policy.stream.subject
         columns = [
-            self.ruled(field, community).alias(field.name, metadata={"ppm": self.label})
+            self._ruled(field, community).alias(field.name, metadata={"ppm": self.label})
             if field.name == subject
-            else self.ruled(field, community).alias(field.name)
+            else self._ruled(field, community).alias(field.name)
             for field in self.columns
         ]
         named = [community.alias(COMMUNITY)] if self.program.names_communities else []
@@ -149,6 +149,7 @@ class Pipeline:
         return kept.select(*own, F.explode(_TO).alias(_TO))
 
     def private_to(self, community: str) -> Sequence[EventType]:
+        """The types that a community is kept from."""
         return [*self.plan.types(self.plan.terms[community]).values()]
 
     def is_public(self, rows: DataFrame, types: Sequence[EventType]) -> SparkColumn:
@@ -198,14 +199,15 @@ class Pipeline:
                 value = F.when(type_ == number, public).otherwise(value)
         return value
 
-    def ruled(self, field: T.StructField, community: SparkColumn) -> SparkColumn:
+    def _ruled(self, field: T.StructField, community: SparkColumn) -> SparkColumn:
         """A column after the rules of each community."""
         value = F.col(quoted(field.name))
-        for name, ruled in self._rules(field):
+        for name, ruled in self.rules(field):
             value = F.when(community == name, ruled).otherwise(value)
         return value
 
-    def _rules(self, field: T.StructField) -> Iterator[tuple[str, SparkColumn]]:
+    def rules(self, field: T.StructField) -> Iterator[tuple[str, SparkColumn]]:
+        """A column as its communities see it, for those that see it changed."""
         own = F.col(quoted(field.name))
         for name in self.program.communities:
             for term in self.plan.terms[name].rules_on(field.name):

@@ -9,6 +9,7 @@ import pytest
 
 from ppm.dp.mechanisms.binary import BinaryResponse
 from ppm.errors import BindingError, BudgetError
+from ppm.protect.explain import explain
 from ppm.protect.step import Protection
 from tests.protect.asking import (
     EVERY_KIND,
@@ -193,3 +194,12 @@ def test_a_step_shows_nothing_of_what_it_holds(sure: Asking) -> None:
     for value in (sure.step, sure.step.questions, sure.step.questions.sides, turn):
         assert "ada" not in repr(value)
         assert "ppm answer" not in repr(value)
+
+
+def test_answers_and_rows_to_one_community_add_up(tmp_path: Path) -> None:
+    """Errands are told by response at 1; two queries on visits, each over two slots, cost 4."""
+    plan = town_plan(tmp_path, *EVERY_KIND)
+    [friends] = explain(plan).communities
+    assert friends.at_once == "All private patterns at once: 5 for a changed slot."
+    slots = {one.pattern: one.numbers.slot for one in friends.patterns}
+    assert slots == {"visit": 4.0, "errand": 1.0}

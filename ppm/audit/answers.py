@@ -88,10 +88,14 @@ def who_asks(plan: Plan, communities: Sequence[str]) -> tuple[list[Asking], list
     return found, why
 
 
-def patterns_asked_of(plan: Plan, asking: Sequence[Asking]) -> list[str]:
-    """The patterns that they tell something about, and whose rows can be made up."""
-    possible, _ = patterns_that_can_be_planted(plan, [one.community for one in asking])
-    return [name for name in possible if any(one.of(name) for one in asking)]
+def patterns_asked_of(plan: Plan, asking: Sequence[Asking]) -> tuple[list[str], list[str]]:
+    """The patterns that they tell something about, and why some cannot be planted."""
+    found, why = [], []
+    for one in asking:
+        possible, unmade = patterns_that_can_be_planted(plan, [one.community])
+        found += [name for name in possible if one.of(name)]
+        why += unmade
+    return [*dict.fromkeys(found)], why
 
 
 def measure_answers(
@@ -140,7 +144,7 @@ class Answers:
         before = self.by_place.get((canary.subject, canary.slot - 1), [])
         own = tuple(_told(one, queries) for one in inside)
         return Seen(
-            own=own[:2],
+            own=own[:2],  # what can come out of more slots is too much to learn from canaries
             every=own,
             number=sum(map(len, inside)),
             around=_told(before, queries),

@@ -101,15 +101,18 @@ def audit_stream(
         observer = Observer(plan, planting, run(plan, names, planting, Seed(seed)))
         measured = [*measure(plan, names, planting, observer, alpha=alpha)]
     asking, unasked = who_asks(plan, chosen)
-    asked_of = patterns_asked_of(plan, asking)
+    asked_of, unplanted = patterns_asked_of(plan, asking)
     if asked_of:
         planting = plant(plan, asked_of, canaries=canaries, rng=np.random.default_rng(seed))
         for one in asking:
             answered = run_answers(plan, one.consumer, planting, Seed(seed))
             measured += measure_answers(one, planting, answered, alpha=alpha)
-    planted = dict.fromkeys([*patterns, *asked_of])
     return AuditedStream(
-        canaries, tuple(planted), tuple(names), tuple(measured), (*left_out, *unmade, *unasked)
+        canaries,
+        tuple(dict.fromkeys([*patterns, *asked_of])),
+        tuple(names),
+        tuple(measured),
+        tuple(dict.fromkeys([*left_out, *unmade, *unasked, *unplanted])),
     )
 
 

@@ -13,8 +13,12 @@ from ppm.protect.explain import explain
 from ppm.protect.step import Protection
 from tests.protect.asking import (
     EVERY_KIND,
+    QUICK,
     STROLLED,
+    STROLLS,
     VISIT_ANSWERED,
+    VISITED,
+    VISITS,
     Asking,
     asks,
     told,
@@ -203,3 +207,20 @@ def test_answers_and_rows_to_one_community_add_up(tmp_path: Path) -> None:
     assert friends.at_once == "All private patterns at once: 5 for a changed slot."
     slots = {one.pattern: one.numbers.slot for one in friends.patterns}
     assert slots == {"visit": 4.0, "errand": 1.0}
+
+
+def test_which_answers_come_when_and_in_which_order_tells_nothing(tmp_path: Path) -> None:
+    """With and without private rows the same places are answered, batch by batch."""
+    edits = (VISIT_ANSWERED, QUICK, asks(VISITED, VISITS, STROLLED, STROLLS), SEEN)
+    public = [one for one in DAY if one[2] in ("park", "home")]
+    places = []
+    for events in (DAY, public):
+        asking = Asking(town_answering(tmp_path, *edits, shards=2), town_plan(tmp_path, *edits))
+        program = asking.step.program
+        came = []
+        for number, pieces in enumerate([[events], [], []]):
+            asking.batch(pieces, program.end_of(2 * number - 1))
+            came.append([one[:3] for one in asking.answers])
+        places.append(came)
+    assert places[0] == places[1]
+    assert len(places[0][-1]) > 20

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ppm
+from ppm.spark.answer import refuse_subject
 from tests.protect.asking import (
     EVERY_KIND,
     STROLLED,
@@ -243,3 +244,8 @@ def test_other_queries_cannot_go_on_from_a_checkpoint(spark: SparkSession, tmp_p
     other = town_guard(tmp_path, VISIT_ANSWERED, asks(longer))
     with pytest.raises(StreamingQueryException, match="the consumer app is another"):
         run_to_the_end(other.answer(stream_of(spark, tmp_path / "in"), "app"), tmp_path)
+
+
+def test_a_subject_called_like_a_column_of_answers_is_refused() -> None:
+    with pytest.raises(ppm.PpmError, match="the subject's column is called Slot"):
+        refuse_subject("Slot")

@@ -84,7 +84,8 @@ class Tally(Step):
             yield answer_rows(pa.nulls(len(slots), subject), slots, number, answers)
 
     def _noisy(self, number: int, sums: pa.Table) -> Values:
-        asked, truth = self.questions.asked[number], sums[ANSWER].to_numpy()
+        asked = self.questions.asked[number]
+        truth: Values = sums[ANSWER].to_numpy()
         if asked.noise is None:
             return truth
         assert asked.purpose is not None

@@ -166,7 +166,8 @@ class Asking:
         for piece in released:
             for key, parts in self.tally.split(piece):
                 found.setdefault(key, []).append(parts)
-        return {key: pa.concat_tables(parts) for key, parts in found.items()}
+        # Spark goes through keys in their order, whichever came first.
+        return {key: pa.concat_tables(parts) for key, parts in sorted(found.items())}
 
     def _rows(self, pieces: Iterable[Sequence[Event]]) -> pa.Table:
         none = travelling(self.step, self.plan, [])

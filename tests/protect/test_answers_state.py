@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from ppm.cep.seal import Seal
 from ppm.errors import CheckpointError
 from ppm.protect import answering, tally
 from ppm.protect.answering import answer_schema
@@ -82,9 +83,7 @@ def test_a_slot_waits_for_all_shards_and_is_then_forgotten(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("version", "seal"), [(answering.VERSION, answering.SEAL), (tally.VERSION, tally.SEAL)]
 )
-def test_another_version_or_kind_is_refused(
-    tmp_path: Path, version: int, seal: answering.Seal
-) -> None:
+def test_another_version_or_kind_is_refused(tmp_path: Path, version: int, seal: Seal) -> None:
     asking = half_way(tmp_path)
     kept = bytearray((asking.states[0] or b"") if seal is answering.SEAL else parts_of(asking))
     owner = asking.step.owner

@@ -246,6 +246,19 @@ def test_other_queries_cannot_go_on_from_a_checkpoint(spark: SparkSession, tmp_p
         run_to_the_end(other.answer(stream_of(spark, tmp_path / "in"), "app"), tmp_path)
 
 
+def test_subjects_may_be_whole_numbers(spark: SparkSession, tmp_path: Path) -> None:
+    numbered = ("policies/town.yaml", "subjects: [ada, bo]", "subjects: ['7', '8']")
+    typed = ("policies/town.yaml", "person: string", "person: integer")
+    guard = town_guard(tmp_path, *EVERY_KIND, numbered, typed)
+    rows = frame_of(spark, [("7", 5.0, "park"), ("7", 9.0, "home"), ("9", 9.0, "home")])
+    rows = rows.withColumn("person", rows.person.cast("int"))
+    answers = guard.answer(rows, "app", until=START + 50 * SLOT)
+    assert answers.schema["person"].dataType.simpleString() == "int"
+    found = answers_in(answers)
+    assert {who for who, *_ in found} == {7, 8, None}
+    assert {one for one in found if one[2] == "strolled" and one[3]} == {(7, 0, "strolled", 1)}
+
+
 def test_a_subject_called_like_a_column_of_answers_is_refused() -> None:
     with pytest.raises(ppm.PpmError, match="the subject's column is called Slot"):
         refuse_subject("Slot")

@@ -27,9 +27,9 @@ from ppm.cep.step import Step, Turn
 from ppm.dp.mechanism import Values
 from ppm.dp.source import Source, source_of
 from ppm.errors import InternalError
-from ppm.protect.asked import Asked, Questions, Side
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME, Flags, bit_names, gather
 from ppm.protect.program import Program
+from ppm.protect.questions import Asked, Questions, Side
 from ppm.protect.state import State, to_bytes
 from ppm.protect.step import TOLD, Advanced, Protection, numbered_losses, refuse_too_many
 from ppm.protect.stretch import Stretch, stretches

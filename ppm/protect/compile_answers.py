@@ -14,10 +14,10 @@ from ppm.cep.support import unsupported
 from ppm.dp.filter import Filter
 from ppm.dp.purpose import Purpose
 from ppm.errors import BindingError, Fault, PpmError, SpecError, did_you_mean
-from ppm.protect.asked import Asked, Questions, Side, StandIns, cells_of_count
 from ppm.protect.compile import grid_of_slots, private_types
 from ppm.protect.horizon import hard_stop
 from ppm.protect.plan import Plan, Question
+from ppm.protect.questions import Asked, Questions, Side, StandIns, cells_of_count
 from ppm.protect.refusals import refusals
 from ppm.protect.runnable import refuse_what_does_not_run
 from ppm.protect.spending import Answer, patterns_told_by, spending_of

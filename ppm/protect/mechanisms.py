@@ -15,9 +15,9 @@ from ppm.dp.mechanisms.joint import JointResponse
 from ppm.dp.mechanisms.kary import KaryResponse
 from ppm.dp.mechanisms.laplace import DiscreteLaplace
 from ppm.errors import Fault, SpecError
-from ppm.protect.asked import cells_of_count, noise_of
 from ppm.protect.chains import draw_in_chain
 from ppm.protect.plan import Plan
+from ppm.protect.questions import cells_of_count, noise_of
 from ppm.protect.release import Draw, Release
 from ppm.protect.spending import Answer, Decoys, Group, spending_of
 from ppm.protect.terms import Terms
@@ -90,13 +90,19 @@ def _decision(plan: Plan, terms: Terms, decoys: Decoys) -> Release:
 
 
 def _answer(plan: Plan, terms: Terms, answer: Answer) -> Release:
-    query = answer.question.query
-    cap, subjects = query.cap or 1, plan.policy.stream.subjects
-    cells = cells_of_count(cap, None if subjects == "seen" else len(subjects))
-    noise = noise_of(query.ask, answer.epsilon, cap, cells)
+    query, noise = answer.question.query, noise_of_answer(plan, answer)
+    cap = query.cap or 1
     draw = Draw(noise, ((0,), (cap,)), steps=cap)
     how = f"answers, {query.ask}"
     return Release(terms.community, (query.name,), how, "an answer", answer.epsilon, (draw,))
+
+
+def noise_of_answer(plan: Plan, answer: Answer) -> BinaryResponse | DiscreteLaplace:
+    """What an answer is told by."""
+    query, subjects = answer.question.query, plan.policy.stream.subjects
+    cap = query.cap or 1
+    cells = cells_of_count(cap, None if subjects == "seen" else len(subjects))
+    return noise_of(query.ask, answer.epsilon, cap, cells)
 
 
 def _of_columns(terms: Terms) -> Iterator[_Build]:

@@ -14,9 +14,9 @@ from ppm.cep.step import Step, Turn
 from ppm.dp.mechanism import Values
 from ppm.dp.source import Source, source_of
 from ppm.protect.answering import ANSWER, ASKED, answer_rows, owner_of
-from ppm.protect.asked import Questions
 from ppm.protect.open_slots import SLOT, SUBJECT
 from ppm.protect.program import Program
+from ppm.protect.questions import Questions
 
 VERSION = 1
 SEAL = Seal("tally", VERSION)

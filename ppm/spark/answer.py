@@ -17,13 +17,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
+from ppm.dp.source import Seed
 from ppm.errors import BindingError
 from ppm.protect.answering import ANSWER, ASKED, Answering, answer_schema
-from ppm.protect.asked import EVENT_ID, IS_TOLD, Questions, Side
 from ppm.protect.compile_answers import questions_of
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME, bit_names
 from ppm.protect.plan import Plan, Question
 from ppm.protect.program import Program
+from ppm.protect.questions import EVENT_ID, IS_TOLD, Questions, Side
 from ppm.protect.step import LOSSES
 from ppm.protect.tally import Tally
 from ppm.spark.binding import bit_words, content_hash, never
@@ -123,7 +124,12 @@ class Answers:
             counts.append(F.coalesce(lost, F.lit(0)).alias(name))
         names = F.array(*(F.lit(one.name) for one in questions.asked))
         since = F.lit(self.program.start) + F.col(SLOT) * F.lit(self.program.slot)
-        label = self.pipeline.label | {"consumer": questions.consumer}
+        label = {
+            "policy": self.program.policy,
+            "version": self.program.version,
+            "mode": "evaluation" if isinstance(self.program.noise, Seed) else "production",
+            "consumer": questions.consumer,
+        }
         told = answers.observe(self.metrics, *counts).where(F.col(ASKED) >= 0)
         return told.select(
             F.col(SUBJECT).alias(self.plan.policy.stream.subject, metadata={"ppm": label}),

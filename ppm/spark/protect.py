@@ -110,18 +110,18 @@ class Pipeline:
             community.alias(_TO),
         )
 
-    @property
-    def label(self) -> dict[str, str | int]:
-        """What the subject's column says about where rows come from."""
-        mode = "evaluation" if isinstance(self.program.noise, Seed) else "production"
-        return {"policy": self.program.policy, "version": self.program.version, "mode": mode}
-
     def shaped(self, rows: DataFrame) -> DataFrame:
         """The rows in the form that callers get, after the rules for columns."""
         community = F.col(_TO)
+        source = "evaluation" if isinstance(self.program.noise, Seed) else "production"
+        told = {
+            "policy": self.program.policy,
+            "version": self.program.version,
+            "mode": source,
+        }
         subject = self.plan.policy.stream.subject
         columns = [
-            self._ruled(field, community).alias(field.name, metadata={"ppm": self.label})
+            self._ruled(field, community).alias(field.name, metadata={"ppm": told})
             if field.name == subject
             else self._ruled(field, community).alias(field.name)
             for field in self.columns

@@ -27,7 +27,7 @@ from tests.protect.town import Edit
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ppm.protect.asked import Asked, Questions
+    from ppm.protect.questions import Asked, Questions
     from ppm.spark.answer import Answers
 
 CANARIES = 1_500

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from ppm.cep.columnar.watch import CONTENT
 from ppm.protect.answering import ANSWER, ASKED, Answering
-from ppm.protect.asked import IS_TOLD, Questions
 from ppm.protect.compile import private_types
 from ppm.protect.compile_answers import asked_by, questions_of
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME
 from ppm.protect.plan import Plan
+from ppm.protect.questions import IS_TOLD, Questions
 from ppm.protect.step import LOSSES
 from ppm.protect.tally import Tally
 from ppm.spec.expression.kinds import ColumnType

@@ -21,9 +21,9 @@ from ppm.dp.mechanisms.binary import BinaryResponse
 from ppm.dp.purpose import Purpose
 from ppm.dp.source import Source
 from ppm.protect.answering import Answering
-from ppm.protect.asked import Asked
 from ppm.protect.guarantee import guarantees
 from ppm.protect.plan import Plan
+from ppm.protect.questions import Asked
 from ppm.protect.spending import slots_spanned, spending_of
 from tests.protect.asking import (
     ERRAND_ANSWERED,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ppm.errors import PpmError, SpecError
-from ppm.protect.asked import Asked
 from ppm.protect.compile_answers import asked_by
+from ppm.protect.questions import Asked
 from tests.protect.asking import (
     ERRAND_ANSWERED,
     STROLLED,

@@ -91,14 +91,10 @@ def _first_stages(chain: ResponseChain | JointChain, count: int) -> ResponseChai
     return ResponseChain(chain.epsilons[:count])
 
 
-def grid_of_slots(plan: Plan) -> str:
-    """Where the slots lie that words are drawn for."""
-    return f"{plan.slot} us from {microseconds_since_1970(plan.policy.stream.from_)}"
-
-
 def _purposes(plan: Plan, chain: Chain) -> tuple[Purpose, ...]:
     """What each stage of a chain draws for; whatever differs here draws other words."""
-    members, grid = chain.members, grid_of_slots(plan)
+    members, start = chain.members, microseconds_since_1970(plan.policy.stream.from_)
+    grid = f"{plan.slot} us from {start}"
     alone = members[0].terms.collusion == "independent"
     owner = (f"for {members[0].terms.community} alone",) if alone else ()
     purpose = Purpose(

@@ -14,7 +14,7 @@ from ppm.cep.support import unsupported
 from ppm.dp.filter import Filter
 from ppm.dp.purpose import Purpose
 from ppm.errors import BindingError, Fault, PpmError, SpecError, did_you_mean
-from ppm.protect.compile import grid_of_slots, private_types
+from ppm.protect.compile import private_types
 from ppm.protect.horizon import hard_stop
 from ppm.protect.plan import Plan, Question
 from ppm.protect.questions import Asked, Questions, Side, StandIns, cells_of_count
@@ -24,6 +24,7 @@ from ppm.protect.spending import Answer, patterns_told_by, spending_of
 from ppm.protect.terms import Terms
 from ppm.spec.expression.kinds import ColumnType
 from ppm.spec.expression.lower import bind
+from ppm.spec.instant import microseconds_since_1970
 from ppm.spec.pattern import Pattern
 
 
@@ -133,12 +134,13 @@ def _purpose(plan: Plan, answer: Answer, compiled: Compiled, *, cap: int, cells:
     """What an answer draws for; another query of the same name draws other words."""
     question = answer.question
     meaning = blake2b(meaning_of(compiled).encode(), digest_size=8).hexdigest()
+    start = microseconds_since_1970(plan.policy.stream.from_)
     return Purpose(
         plan.policy.name,
         plan.policy.version,
         f"answers, {question.query.ask}",
         (question.consumer.spec.name, question.query.name),
-        grid_of_slots(plan),
+        f"{plan.slot} us from {start}",
         (f"epsilon {answer.epsilon!r}, cap {cap}, cells {cells}, pattern {meaning}",),
     )
 

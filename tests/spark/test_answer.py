@@ -254,7 +254,7 @@ def test_subjects_may_be_whole_numbers(spark: SparkSession, tmp_path: Path) -> N
     rows = rows.withColumn("person", rows.person.cast("int"))
     answers = guard.answer(rows, "app", until=START + 50 * SLOT)
     assert answers.schema["person"].dataType.simpleString() == "int"
-    found = answers_in(answers)
+    found: Counter[Any] = Counter(answers_in(answers))
     assert {who for who, *_ in found} == {7, 8, None}
     assert {one for one in found if one[2] == "strolled" and one[3]} == {(7, 0, "strolled", 1)}
 

@@ -19,27 +19,22 @@ import pyarrow.compute as pc
 
 from ppm.cep.columnar.advance import State as Looking
 from ppm.cep.columnar.advance import advance
-from ppm.cep.columnar.engine import Matches
 from ppm.cep.columnar.remember import from_bytes as looking_from
 from ppm.cep.columnar.remember import to_bytes as looking_bytes
 from ppm.cep.seal import Owner, Seal, table_bytes
 from ppm.cep.step import Step, Turn
 from ppm.dp.mechanism import Values
 from ppm.dp.source import Source, source_of
-from ppm.errors import InternalError
+from ppm.protect.found import Found, answer_schema, answers_to
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME, Flags, bit_names, gather
 from ppm.protect.program import Program
-from ppm.protect.questions import Asked, Questions, Side
+from ppm.protect.questions import Questions, Side
 from ppm.protect.state import State, to_bytes
 from ppm.protect.step import TOLD, Advanced, Protection, numbered_losses, refuse_too_many
-from ppm.protect.stretch import Stretch, stretches
+from ppm.protect.stretch import stretches
 
-ASKED, ANSWER = "__ppm_asked", "__ppm_answer"
-"""Which query is answered; below 0, a loss. What a shard tells of a count is a part of it."""
 VERSION = 1
 SEAL = Seal("answer", VERSION)
-_SLOTS_AT_ONCE = 1 << 18
-"""How many parts of a count are told together."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,7 @@ class Answering(Step):
         known = to_bytes(done.after, self.program.owner(self.protection.source))
         after = _Remembered(known, rows.filter(pa.array(~is_closed)), looking)
         subject = rows.schema.field(SUBJECT).type
-        answers = _answers(self.questions, self.source, done, found, subject)
+        answers = answers_to(self.questions, self.source, done, found, subject)
         return done, after, chain(_losses(done.lost, subject), answers)
 
     def _arrived(self, rows: pa.Table, done: Advanced, *, first: int) -> pa.Table:
@@ -212,43 +207,6 @@ class _Remembered:
     """For each side, what its patterns need of closed slots."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """How many matches of one query became certain, by subject and slot."""
-
-    number: int
-    """The place of the query."""
-    subjects: pa.Array = field(repr=False)
-    subject: Values = field(repr=False)
-    """Places among the subjects."""
-    slot: Values = field(repr=False)
-    count: Values = field(repr=False)
-
-    @classmethod
-    def of(cls, program: Program, number: int, matches: Matches, opened: int) -> Found:
-        """Matches as the engine tells them, in order of slot and subject."""
-        slot = (matches.at - program.start) // program.slot
-        if np.any(slot < opened):
-            raise InternalError("a match became certain in a slot that was answered already")
-        size = max(1, len(matches.subjects))
-        keys, count = np.unique((slot - opened) * size + matches.subject, return_counts=True)
-        return cls(number, matches.subjects, keys % size, opened + keys // size, count)
-
-    def among(self, state: State) -> Found:
-        """Those of known subjects, by their places in a state."""
-        place = state.places_of(self.subjects)[self.subject]
-        kept = np.flatnonzero(place >= 0)
-        kept = kept[state.since[place[kept]] <= self.slot[kept]]
-        return Found(self.number, state.subjects, place[kept], self.slot[kept], self.count[kept])
-
-    def spread(self, stretch: Stretch) -> Values:
-        """How many there are in each subject-slot of a stretch; subjects are places in a state."""
-        inside = stretch.has(self.slot)
-        counts = np.zeros(len(stretch), np.int64)
-        counts[stretch.places(self.subject[inside], self.slot[inside])] = self.count[inside]
-        return counts
-
-
 def _is_whole(rows: pa.Table) -> Flags:
     both = pc.and_(pc.is_valid(rows[SUBJECT]), pc.is_valid(rows[TIME]))
     return np.asarray(both.to_numpy(zero_copy_only=False))
@@ -268,88 +226,6 @@ def _is_known(state: State, rows: pa.Table, slots: Values) -> Flags:
     is_known = place >= 0
     is_known[is_known] = state.since[place[is_known]] <= slots[is_known]
     return np.asarray(is_known)
-
-
-def answer_schema(subject: pa.DataType) -> pa.Schema:
-    """The columns that the step gives out: whose, which slot, which query, and its answer."""
-    return pa.schema(
-        [
-            pa.field(SUBJECT, subject),
-            pa.field(SLOT, pa.int64()),
-            pa.field(ASKED, pa.int32()),
-            pa.field(ANSWER, pa.int64()),
-        ]
-    )
-
-
-def answer_rows(subjects: pa.Array, slots: Values, number: int, answers: Values) -> pa.Table:
-    """Answers to one query."""
-    numbers = pa.array(np.full(len(slots), number), pa.int32())
-    columns = [subjects, pa.array(slots), numbers, pa.array(answers)]
-    return pa.Table.from_arrays(columns, schema=answer_schema(subjects.type))
-
-
-def _answers(
-    questions: Questions, source: Source, done: Advanced, found: list[Found], subject: pa.DataType
-) -> Iterator[pa.Table]:
-    """The answers for all closed slots, some slots at a time."""
-    by_query: dict[int, list[Found]] = {}
-    for one in found:
-        by_query.setdefault(one.number, []).append(one)
-    for number, asked in enumerate(questions.asked):
-        if asked.ask == "matches":
-            for one in by_query.get(number, []):
-                subjects = one.subjects.take(pa.array(one.subject)).cast(subject)
-                yield answer_rows(subjects, one.slot, number, one.count)
-    known = {
-        number: [one.among(done.before) for one in by_query.get(number, [])]
-        for number, asked in enumerate(questions.asked)
-        if asked.ask != "matches"
-    }
-    for number in questions.counts:
-        for slots, parts in _parts(questions.asked[number], done, known[number]):
-            yield answer_rows(pa.nulls(len(slots), subject), slots, number, parts)
-    if questions.draws:
-        for stretch in stretches(done.before, done.closing):
-            for number, asked in enumerate(questions.asked):
-                if asked.ask == "existence":
-                    yield _existence(asked, number, source, stretch, known[number])
-
-
-def _existence(
-    asked: Asked, number: int, source: Source, stretch: Stretch, found: list[Found]
-) -> pa.Table:
-    """Whether each subject-slot of a stretch has a match, for all of them."""
-    answers = np.zeros(len(stretch), np.int64)
-    for one in found:
-        answers |= one.spread(stretch) > 0
-    if asked.noise is not None:
-        assert asked.purpose is not None
-        words = stretch.words(source.stream(asked.purpose), answers)
-        answers = asked.noise.release(answers, words).astype(np.int64)
-    paid = _paid(asked, stretch.slots)
-    subjects = stretch.subjects.take(pa.array(stretch.whose[paid]))
-    return answer_rows(subjects, stretch.slots[paid], number, answers[paid])
-
-
-def _parts(asked: Asked, done: Advanced, found: list[Found]) -> Iterator[tuple[Values, Values]]:
-    """A shard's part of a count, for every closed slot, whether it knows anybody or not."""
-    for first in range(done.before.opened, done.closing, _SLOTS_AT_ONCE):
-        slots = np.arange(first, min(first + _SLOTS_AT_ONCE, done.closing))
-        sums = np.zeros(len(slots), np.int64)
-        for one in found:
-            inside = (one.slot >= first) & (one.slot <= slots[-1])
-            capped = np.minimum(one.count[inside], asked.cap)
-            np.add.at(sums, one.slot[inside] - first, capped)
-        paid = _paid(asked, slots)
-        yield slots[paid], sums[paid]
-
-
-def _paid(asked: Asked, slots: Values) -> Values:
-    """The places of the slots that are answered at all."""
-    if asked.stop is None:
-        return np.arange(len(slots))
-    return np.flatnonzero(asked.stop.is_open(slots))
 
 
 def _losses(lost: dict[str, int], subject: pa.DataType) -> Iterator[pa.Table]:

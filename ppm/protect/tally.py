@@ -13,7 +13,8 @@ from ppm.cep.seal import Owner, Seal
 from ppm.cep.step import Step, Turn
 from ppm.dp.mechanism import Values
 from ppm.dp.source import Source, source_of
-from ppm.protect.answering import ANSWER, ASKED, answer_rows, owner_of
+from ppm.protect.answering import owner_of
+from ppm.protect.found import ANSWER, ASKED, answer_rows
 from ppm.protect.open_slots import SLOT, SUBJECT
 from ppm.protect.program import Program
 from ppm.protect.questions import Questions

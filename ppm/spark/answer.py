@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
@@ -19,8 +19,9 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from ppm.dp.source import Seed
 from ppm.errors import BindingError
-from ppm.protect.answering import ANSWER, ASKED, Answering, answer_schema
+from ppm.protect.answering import Answering
 from ppm.protect.compile_answers import questions_of
+from ppm.protect.found import ANSWER, ASKED, answer_schema
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME, bit_names
 from ppm.protect.plan import Plan, Question
 from ppm.protect.program import Program
@@ -28,6 +29,7 @@ from ppm.protect.questions import EVENT_ID, IS_TOLD, Questions, Side
 from ppm.protect.step import LOSSES
 from ppm.protect.tally import Tally
 from ppm.spark.binding import bit_words, content_hash, never
+from ppm.spark.gathered import gathered
 from ppm.spark.predicate import column_type
 from ppm.spark.protect import Pipeline
 from ppm.spark.shards import quoted, run_in_shards, with_watermark
@@ -69,7 +71,9 @@ class Answers:
             output=from_arrow_schema(answer_schema(self._subject_type)),
             seeds=subjects,
             end=None if rows.isStreaming else self.pipeline.end_of_batch(rows, until),
-            then=Tally(self.program, questions) if questions.counts else None,
+            then=partial(gathered, then=Tally(self.program, questions))
+            if questions.counts
+            else None,
         )
         return self.shaped(answers, questions)
 

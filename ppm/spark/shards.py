@@ -10,8 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
-from zlib import crc32
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from ppm.cep.step import Step, Turn
+from ppm.cep.step import Step
 from ppm.errors import BindingError, InternalError, PpmError
 from ppm.spec.values import Duration
 
@@ -38,9 +37,6 @@ _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PACKED = T.StructType(
     [T.StructField("shard", T.IntegerType(), False), T.StructField("blob", T.BinaryType(), False)]
-)
-_KEYED = T.StructType(
-    [T.StructField("key", T.LongType(), False), T.StructField("blob", T.BinaryType(), False)]
 )
 _SHARD = "__ppm_shard"
 _ROWS_AT_ONCE = 200_000
@@ -79,18 +75,6 @@ class Shards:
         return plain.mapInArrow(_Packing(schema, step), _PACKED)
 
 
-class Gathering(Protocol):
-    """A step over what all shards have released, key by key."""
-
-    def split(self, released: pa.Table, /) -> Iterable[tuple[int, pa.Table]]:
-        """Rows under the keys that they are gathered by; below 0, those that pass as they are."""
-        ...
-
-    def __call__(self, state: bytes | None, rows: pa.Table, watermark: int, /) -> Turn: ...
-
-    def finish(self, state: bytes | None, rows: pa.Table, end: int, /) -> Iterable[pa.Table]: ...
-
-
 def run_in_shards(
     rows: DataFrame,
     step: Step,
@@ -99,13 +83,13 @@ def run_in_shards(
     output: T.StructType,
     seeds: DataFrame | None = None,
     end: DataFrame | None = None,
-    then: Gathering | None = None,
+    then: Callable[[DataFrame], DataFrame] | None = None,
 ) -> DataFrame:
     """The rows that a step releases, batch or streaming.
 
     `seeds` are rows with the subject's column that each shard begins with. A batch ends at the one
-    moment that `end` holds, in microseconds, or at the end of time. `then` is a second step, over
-    what all shards have released.
+    moment that `end` holds, in microseconds, or at the end of time. `then` changes the blobs that
+    shards have released, before they are unpacked.
     """
     marked = with_watermark(rows, shards.time, shards.lateness)
     packed = shards.packed(marked, step)
@@ -116,7 +100,7 @@ def run_in_shards(
     else:
         blobs = _whole(packed, step, schema, planted, end)
     if then is not None:
-        blobs = _gathered(blobs, then)
+        blobs = then(blobs)
     return unpacked(blobs, output)
 
 
@@ -133,7 +117,7 @@ def finish_shards(
                     yield pa.RecordBatch.from_arrays([column], ["blob"])
 
     def released(state: bytes) -> Iterator[bytes]:
-        return _blobs(step.finish(state, rows.empty_table(), end))
+        return blobs_of(step.finish(state, rows.empty_table(), end))
 
     return unpacked(states.select("blob").mapInArrow(finished, "blob binary"), output)
 
@@ -186,20 +170,6 @@ def _stateful(
     )
 
 
-def _gathered(blobs: DataFrame, then: Gathering) -> DataFrame:
-    """What all shards have released, after a second step."""
-    keyed = blobs.mapInArrow(_Splitting(then), _KEYED).groupBy("key")
-    if not blobs.isStreaming:
-        return keyed.applyInArrow(_gathered_at_once(then), "blob binary")
-    # Its state needs no time: a sum is told in the batch that brings its last part.
-    return keyed.transformWithStateInPandas(
-        statefulProcessor=_Gatherer(then),
-        outputStructType="blob binary",
-        outputMode="Append",
-        timeMode="None",
-    )
-
-
 def _one_for_each(packed: DataFrame) -> DataFrame:
     """All blobs of a shard as one."""
 
@@ -249,7 +219,7 @@ def to_blob(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _blobs(released: Iterable[pa.Table]) -> Iterator[bytes]:
+def blobs_of(released: Iterable[pa.Table]) -> Iterator[bytes]:
     """Rows as blobs that are none too large for a row."""
     for piece in released:
         size = max(1, piece.num_rows * _BYTES_AT_ONCE // max(1, piece.nbytes))
@@ -318,43 +288,10 @@ def _finished(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
         rows = pa.concat_tables([schema.empty_table(), *map(from_blob, blobs)])
         state = step.begin(pa.concat_tables(seeds) if seeds else None)
         found = step.finish(state, rows, packed["end"][0].as_py())
-        return pa.table({"blob": pa.array([*_blobs(found)], pa.binary())})
+        return pa.table({"blob": pa.array([*blobs_of(found)], pa.binary())})
 
     # A function and not an object: Spark counts the arguments, and would take self for the key.
     return lambda packed: guarded(released, packed)
-
-
-@dataclass(frozen=True)
-class _Splitting:
-    """Blobs into blobs with keys; runs in a worker."""
-
-    then: Gathering
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for blob in batch.column("blob").to_pylist():
-                yield guarded(self._split, blob)
-
-    def _split(self, blob: bytes) -> pa.RecordBatch:
-        # What passes has keys of its own, so that it is spread over partitions.
-        parts = [(key, to_blob(rows)) for key, rows in self.then.split(from_blob(blob))]
-        keys = [key if key >= 0 else -1 - crc32(part) for key, part in parts]
-        columns = [pa.array(keys, pa.int64()), pa.array([part for _, part in parts], pa.binary())]
-        return pa.RecordBatch.from_arrays(columns, ["key", "blob"])
-
-
-def _gathered_at_once(then: Gathering) -> Callable[[pa.Table], pa.Table]:
-    """All that a batch frame has under one key; runs in a worker."""
-
-    def finished(keyed: pa.Table) -> pa.Table:
-        if keyed["key"][0].as_py() < 0:
-            return keyed.select(["blob"])
-        rows = pa.concat_tables(map(from_blob, keyed["blob"].to_pylist()))
-        return pa.table(
-            {"blob": pa.array([*_blobs(then.finish(None, rows, END_OF_TIME))], pa.binary())}
-        )
-
-    return lambda keyed: guarded(finished, keyed)
 
 
 @dataclass(frozen=True)
@@ -431,7 +368,7 @@ class _Processor(StatefulProcessor):
         elif known is not None:
             self._state.clear()
         self._wake_at(turn.wake_at, passed)
-        return (pd.DataFrame({"blob": [blob]}) for blob in _blobs(turn.released))
+        return (pd.DataFrame({"blob": [blob]}) for blob in blobs_of(turn.released))
 
     def _wake_at(self, moment: int | None, passed: int) -> None:
         """Set the one timer of the shard; each call of Spark's costs a round trip."""
@@ -444,40 +381,6 @@ class _Processor(StatefulProcessor):
         for timer in wanted:
             if timer not in known:
                 self._handle.registerTimer(timer)
-
-
-class _Gatherer(StatefulProcessor):
-    """One key of what all shards of a stream have released."""
-
-    def __init__(self, then: Gathering) -> None:
-        self._then = then
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._state = handle.getValueState(STATE, "blob binary")
-
-    def handleInputRows(
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: ARG002
-    ) -> Iterator[pd.DataFrame]:
-        if key[0] < 0:
-            yield from (frame[["blob"]] for frame in rows)
-        else:
-            yield from guarded_each(self._turn, [blob for frame in rows for blob in frame["blob"]])
-
-    def close(self) -> None:
-        pass
-
-    def _turn(self, blobs: list[bytes]) -> Iterator[pd.DataFrame]:
-        known = self._state.get()
-        rows = pa.concat_tables(map(from_blob, blobs))
-        turn = self._then(None if known is None else bytes(known[0]), rows, START_OF_TIME)
-        if turn.state is not None:
-            self._state.update((turn.state,))
-        elif known is not None:
-            self._state.clear()
-        return (pd.DataFrame({"blob": [blob]}) for blob in _blobs(turn.released))
 
 
 def guarded(body: Any, *arguments: Any) -> Any:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from ppm.cep.columnar.watch import CONTENT
-from ppm.protect.answering import ANSWER, ASKED, Answering
+from ppm.protect.answering import Answering
 from ppm.protect.compile import private_types
 from ppm.protect.compile_answers import asked_by, questions_of
+from ppm.protect.found import ANSWER, ASKED
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME
 from ppm.protect.plan import Plan
 from ppm.protect.questions import IS_TOLD, Questions

@@ -11,7 +11,7 @@ import pytest
 from ppm.cep.seal import Seal
 from ppm.errors import CheckpointError
 from ppm.protect import answering, tally
-from ppm.protect.answering import answer_schema
+from ppm.protect.found import answer_schema
 from ppm.protect.tally import Tally
 from tests.protect.asking import EVERY_KIND, STROLLED, Asking, asks, town_answering
 from tests.protect.running import SEEN, Event, town_plan

@@ -7,47 +7,24 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from ppm.audit.canaries import CanaryBound
+from ppm.audit.answers import (
+    RunAnswers,
+    answers_on_spark,
+    measure_answers,
+    patterns_asked_of,
+    who_asks,
+)
 from ppm.audit.claims import claim_of, readers_of
 from ppm.audit.coverage import communities_that_run, patterns_that_can_be_planted
-from ppm.audit.observation import FEATURES, Observer, Received, Seen, together
-from ppm.audit.one_run import one_run_bound
+from ppm.audit.observation import Observer, Received, together
 from ppm.audit.planting import Planting, plant
-from ppm.audit.worlds import Bound, lower_bound
+from ppm.audit.stream_bounds import Measured, bounds
 from ppm.dp.source import Seed
 from ppm.protect.plan import Plan
 
 FEWEST = 100
 """With fewer canaries there is too little to choose an event on, and to test it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What the rows told some readers of a pattern's slot, and what they may tell."""
-
-    communities: tuple[str, ...]
-    """One community, or several that compare notes."""
-    pattern: str
-    claim: float | None
-    """None if one of them sees the pattern as it is: there is no claim to exceed."""
-    worlds: Bound | None
-    """From the planted canaries against the others; None without a claim."""
-    one_run: CanaryBound | None
-    """From guesses which of them were planted; None without a claim."""
-
-    @property
-    def is_void(self) -> bool:
-        """Whether nothing is promised."""
-        return self.claim is None
-
-    @property
-    def holds(self) -> bool:
-        """Whether no bound exceeds the claim."""
-        if self.claim is None or self.worlds is None or self.one_run is None:
-            return True
-        return max(self.worlds.epsilon, self.one_run.epsilon) <= self.claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +82,7 @@ def audit_stream(
     alpha: float = 1e-6,
     seed: int,
     run: Run = on_spark,
+    run_answers: RunAnswers = answers_on_spark,
 ) -> AuditedStream:
     """Protect a made-up stream as users do, and bound from below what its readers learn.
 
@@ -114,17 +92,27 @@ def audit_stream(
     """
     if canaries < FEWEST:
         raise ValueError(f"there are {canaries} canaries of each pattern; give at least {FEWEST}")
-    names, left_out = communities_that_run(
-        plan, [*plan.terms] if communities is None else communities
-    )
+    chosen = [*plan.terms] if communities is None else communities
+    names, left_out = communities_that_run(plan, chosen)
     patterns, unmade = patterns_that_can_be_planted(plan, names)
     measured: list[Measured] = []
     if patterns:
         planting = plant(plan, patterns, canaries=canaries, rng=np.random.default_rng(seed))
         observer = Observer(plan, planting, run(plan, names, planting, Seed(seed)))
         measured = [*measure(plan, names, planting, observer, alpha=alpha)]
+    asking, unasked = who_asks(plan, chosen)
+    asked_of, unplanted = patterns_asked_of(plan, asking)
+    if asked_of:
+        planting = plant(plan, asked_of, canaries=canaries, rng=np.random.default_rng(seed))
+        for one in asking:
+            answered = run_answers(plan, one.consumer, planting, Seed(seed))
+            measured += measure_answers(one, planting, answered, alpha=alpha)
     return AuditedStream(
-        canaries, tuple(patterns), tuple(names), tuple(measured), (*left_out, *unmade)
+        canaries,
+        tuple(dict.fromkeys([*patterns, *asked_of])),
+        tuple(names),
+        tuple(measured),
+        tuple(dict.fromkeys([*left_out, *unmade, *unasked, *unplanted])),
     )
 
 
@@ -149,17 +137,3 @@ def measure(
             seen = together([views[name, pattern] for name in readers])
             planted = np.array([canary.is_planted for canary in canaries])
             yield Measured(readers, pattern, claim, *bounds(seen, planted, alpha=alpha))
-
-
-def bounds(
-    seen: Sequence[Seen], planted: npt.NDArray[np.bool_], *, alpha: float
-) -> tuple[Bound, CanaryBound]:
-    """From the canaries of both worlds, and from guesses about them."""
-    worlds = [
-        [one for one, is_planted in zip(seen, planted, strict=True) if is_planted == side]
-        for side in (True, False)
-    ]
-    return (
-        lower_bound(*worlds, alpha=alpha, features=FEATURES),
-        one_run_bound(seen, planted, beta=alpha),
-    )

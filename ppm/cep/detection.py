@@ -63,7 +63,7 @@ class Detection(Step):
         """What a state belongs to: whatever would read it differently if it changed."""
         digests = {
             f"the pattern {one.pattern.name}": hashlib.blake2b(
-                _meaning(one).encode(), digest_size=8
+                meaning_of(one).encode(), digest_size=8
             ).hexdigest()
             for one in self.watched.patterns
         }
@@ -142,7 +142,7 @@ class Detection(Step):
         return pa.concat_tables([report.schema.empty_table(), *parts])
 
 
-def _meaning(compiled: Compiled) -> str:
+def meaning_of(compiled: Compiled) -> str:
     """All that decides what a pattern finds, as one text."""
     # What it is for, and the order of its event types, play no part.
     declared = compiled.pattern

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from ppm.audit.stream import AuditedStream, Measured
+from ppm.audit.stream import AuditedStream
+from ppm.audit.stream_bounds import Measured
 from ppm.cli.output import Column, Row, say, show_table
 from ppm.errors import counted, listed
 from ppm.protect.words import number
@@ -66,6 +67,7 @@ def _as_plain(one: Measured) -> dict[str, object]:
     worlds, guesses = one.worlds, one.one_run
     return {
         "communities": one.communities,
+        "consumer": one.consumer,
         "of": one.pattern,
         "claim": one.claim,
         "two_worlds": None if worlds is None else worlds.epsilon,
@@ -85,10 +87,16 @@ def _each(patterns: tuple[str, ...]) -> str:
 
 
 def _rows(stream: AuditedStream) -> Iterator[Row | Text]:
-    for readers in dict.fromkeys(one.communities for one in stream.measured):
+    for readers, consumer in dict.fromkeys(map(_readers, stream.measured)):
         said = ", who compare notes" if len(readers) > 1 else ""
+        said = said if consumer is None else f", by answers to {consumer}"
         yield Text.assemble((listed(readers), "bold"), (said, "dim"))
-        yield from (_row(one) for one in stream.measured if one.communities == readers)
+        here = (readers, consumer)
+        yield from (_row(one) for one in stream.measured if _readers(one) == here)
+
+
+def _readers(one: Measured) -> tuple[tuple[str, ...], str | None]:
+    return one.communities, one.consumer
 
 
 def _row(one: Measured) -> Row:

@@ -13,8 +13,9 @@ from ppm.dp.mechanisms.decoy import DecoyDecision
 from ppm.dp.mechanisms.geo import GeoNoise
 from ppm.dp.mechanisms.joint import JointResponse
 from ppm.dp.mechanisms.kary import KaryResponse
-from ppm.dp.mechanisms.laplace import MOST_CELLS, DiscreteLaplace
+from ppm.dp.mechanisms.laplace import DiscreteLaplace
 from ppm.errors import Fault, SpecError
+from ppm.protect.answer_noise import cells_of_count, noise_of
 from ppm.protect.chains import draw_in_chain
 from ppm.protect.plan import Plan
 from ppm.protect.release import Draw, Release
@@ -22,9 +23,6 @@ from ppm.protect.spending import Answer, Decoys, Group, spending_of
 from ppm.protect.terms import Terms
 from ppm.spec.columns import Category, Geo, Laplace, columns_of_rule
 from ppm.spec.document import Path
-
-UNKNOWN_SUBJECTS = 1_000
-"""How many subjects counts reach to, where the stream does not declare its subjects."""
 
 
 def mechanisms_of(plan: Plan, terms: Terms) -> tuple[Release, ...]:
@@ -95,23 +93,18 @@ def _decision(plan: Plan, terms: Terms, decoys: Decoys) -> Release:
 
 def _answer(plan: Plan, terms: Terms, answer: Answer) -> Release:
     query, noise = answer.question.query, noise_of_answer(plan, answer)
-    if query.ask == "existence":
-        draw = Draw(noise, ((0,), (1,)))
-    else:
-        cap = query.cap or 1
-        draw = Draw(noise, ((0,), (cap,)), steps=cap)
+    cap = query.cap or 1
+    draw = Draw(noise, ((0,), (cap,)), steps=cap)
     how = f"answers, {query.ask}"
     return Release(terms.community, (query.name,), how, "an answer", answer.epsilon, (draw,))
 
 
 def noise_of_answer(plan: Plan, answer: Answer) -> BinaryResponse | DiscreteLaplace:
     """What an answer is told by; it is published, so that readers can estimate the truth."""
-    query = answer.question.query
-    if query.ask == "existence":
-        return BinaryResponse(answer.epsilon)
-    cap, subjects = query.cap or 1, plan.policy.stream.subjects
-    most = cap * (UNKNOWN_SUBJECTS if subjects == "seen" else len(subjects))
-    return DiscreteLaplace.capped(answer.epsilon, cap, cells=min(most + 1, MOST_CELLS))
+    query, subjects = answer.question.query, plan.policy.stream.subjects
+    cap = query.cap or 1
+    cells = cells_of_count(cap, None if subjects == "seen" else len(subjects))
+    return noise_of(query.ask, answer.epsilon, cap, cells)
 
 
 def _of_columns(terms: Terms) -> Iterator[_Build]:

@@ -55,6 +55,7 @@ class UnitParameters:
 class AnswerParameters:
     """A query that ppm answers on the truth."""
 
+    consumer: str
     query: str
     ask: str
     epsilon: float
@@ -94,13 +95,19 @@ class Parameters:
         """The private types that this community is told of."""
         return tuple(name for unit in self.units for name in unit.types)
 
-    def answer(self, query: str) -> AnswerParameters:
-        """The parameters of a query's answers."""
-        for one in self.answers:
-            if one.query == query:
-                return one
-        hint = did_you_mean(query, [one.query for one in self.answers]) or "; it has none"
-        raise PpmError(f"{query} is no query that {self.community} is answered{hint}")
+    def answer(self, query: str, consumer: str | None = None) -> AnswerParameters:
+        """The parameters of a query's answers; name the consumer if several have such a query."""
+        known = [one for one in self.answers if consumer in (None, one.consumer)]
+        found = [one for one in known if one.query == query]
+        if not found:
+            hint = did_you_mean(query, [one.query for one in known]) or "; it has none"
+            raise PpmError(
+                f"{query} is no query that {consumer or self.community} is answered{hint}"
+            )
+        if len(found) > 1:
+            names = listed([one.consumer for one in found])
+            raise PpmError(f"{query} is a query of {names}; name one as consumer")
+        return found[0]
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The parameters as text, with every law exact."""
@@ -175,6 +182,7 @@ def plain(parameters: Parameters) -> dict[str, Any]:
     }
     own["answers"] = [
         {
+            "consumer": one.consumer,
             "query": one.query,
             "ask": one.ask,
             "epsilon": one.epsilon,
@@ -203,7 +211,12 @@ def parameters_in(values: Mapping[str, Any]) -> Parameters:
     )
     own["answers"] = tuple(
         AnswerParameters(
-            one["query"], one["ask"], float(one["epsilon"]), one["cap"], _law_of_answer(one)
+            one["consumer"],
+            one["query"],
+            one["ask"],
+            float(one["epsilon"]),
+            one["cap"],
+            _law_of_answer(one),
         )
         for one in own["answers"]
     )

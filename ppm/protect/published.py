@@ -107,13 +107,13 @@ def _answers(plan: Plan, terms: Terms) -> Iterator[AnswerParameters]:
     """Every query that is answered on the truth, whether it pays or not."""
     paid = {one.question: one for one in spending_of(plan, terms).answers}
     for question in plan.asked_in(terms.community):
-        query = question.query
+        query, consumer = question.query, question.consumer.spec.name
         if question in paid:
             answer = paid[question]
             law = _law(plan, answer)
-            yield AnswerParameters(query.name, query.ask, answer.epsilon, query.cap, law)
+            yield AnswerParameters(consumer, query.name, query.ask, answer.epsilon, query.cap, law)
         elif question.is_answered_on_truth and not patterns_told_by(plan, terms, question):
-            yield AnswerParameters(query.name, query.ask, 0.0, query.cap, None)
+            yield AnswerParameters(consumer, query.name, query.ask, 0.0, query.cap, None)
 
 
 @lru_cache(maxsize=256)

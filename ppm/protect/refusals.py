@@ -20,6 +20,8 @@ from ppm.spec.pattern import EventType, Pattern
 
 MOST_JOINT_TYPES = 16
 """A joint draw over more types has over 65,536 outcomes, and almost never shows the true one."""
+MOST_OPTIONAL = 4
+"""Each optional stage of a charged query may double its runs."""
 
 
 def refusals(plan: Plan) -> Iterator[Fault]:
@@ -259,11 +261,30 @@ def _question(plan: Plan, terms: Terms, question: Question) -> Iterator[Fault]:
             "has a skip, a preset or a window under which one row can change every later answer; "
             "an answer that pays needs skip: no_skip, and no window but time",
         )
+    elif told and _grows(question.pattern):
+        yield consumer.fault(
+            (*place, "pattern"),
+            "can have many more matches than rows, and a private row too many would stop the "
+            "stream, which tells of it: an answer that pays needs followed_by (not "
+            "followed_by_any), fixed numbers (times: 2, not 2..) and no combinations, and leaves "
+            f"at most {MOST_OPTIONAL} stages optional",
+        )
     elif told and slots_spanned(question.pattern, plan.slot) is None:
         yield consumer.fault(
             (*place, "pattern"),
             "needs within: an answer pays for every slot that its matches can span",
         )
+
+
+def _grows(pattern: Pattern) -> bool:
+    """Whether one row can be the start of more runs of the engine than a small fixed number."""
+    stages = pattern.all_stages
+    return sum(stage.optional for stage in stages) > MOST_OPTIONAL or any(
+        stage.contiguity == "followed_by_any"
+        or stage.loop == "combinations"
+        or stage.times.most != stage.times.fewest
+        for stage in stages
+    )
 
 
 def _shifts(pattern: Pattern) -> bool:

@@ -96,7 +96,8 @@ class Protection(Step):
         closed = state.open.where(is_closed)
         is_known = state.since[closed.subject] <= closed.slot
         lost["unknown"] += int(closed.rows[~is_known].sum())
-        _refuse_too_many(program, state, closing)
+        bits = sum(len(unit.types) for unit in program.units)
+        refuse_too_many(state, closing, draws=bits)
         told = _released(program, self.source, state, closed.where(is_known), closing)
         after = replace(state, opened=closing, open=state.open.where(~is_closed))
         if is_end:
@@ -123,7 +124,18 @@ class Advanced:
 
     def losses(self, rows: pa.Schema) -> Iterator[pa.Table]:
         """One row for each kind of loss that there was."""
-        return _losses(self.lost, rows.field(SUBJECT).type)
+        subject = rows.field(SUBJECT).type
+        kinds, counts = numbered_losses(self.lost)
+        if len(kinds):
+            columns = [pa.nulls(len(kinds), subject), pa.array(counts), pa.array(kinds, pa.int32())]
+            yield pa.Table.from_arrays(columns, schema=released_schema(subject))
+
+
+def numbered_losses(lost: dict[str, int]) -> tuple[Values, Values]:
+    """Each kind of loss that there was as a number below 0, and how much of it."""
+    found = [(-1 - LOSSES.index(name), count) for name, count in lost.items() if count]
+    kinds, counts = np.array(found, np.int64).reshape(-1, 2).T
+    return kinds, counts
 
 
 def released_schema(subject: pa.DataType) -> pa.Schema:
@@ -171,10 +183,11 @@ def _strangers(state: State, rows: pa.Table) -> pa.Array:
     return named.filter(pa.array(state.places_of(named) < 0))
 
 
-def _refuse_too_many(program: Program, state: State, closing: int) -> None:
+def refuse_too_many(state: State, closing: int, *, draws: int) -> None:
+    """A `BudgetError` if closed slots, each with so many draws, are too many at once."""
     known = state.since[state.since < closing]
     slots = closing - np.maximum(known, state.opened)
-    bits = float(slots.sum(dtype=np.float64)) * sum(len(unit.types) for unit in program.units)
+    bits = float(slots.sum(dtype=np.float64)) * draws
     if bits > MOST_BITS:
         raise BudgetError(
             f"up to {counted(int(slots.max()), 'slot')} of {counted(len(known), 'subject')} would "
@@ -255,13 +268,3 @@ def _shown(
         if is_open is not None:
             is_shown &= is_open
         yield type_, np.flatnonzero(is_shown)
-
-
-def _losses(counts: dict[str, int], subject: pa.DataType) -> Iterator[pa.Table]:
-    """One row for each kind of loss that there was."""
-    found = [(-1 - LOSSES.index(name), count) for name, count in counts.items() if count]
-    if found:
-        kinds, numbers = zip(*found, strict=True)
-        columns = [pa.nulls(len(found), subject), pa.array(numbers, pa.int64())]
-        told = pa.array(kinds, pa.int32())
-        yield pa.Table.from_arrays([*columns, told], schema=released_schema(subject))

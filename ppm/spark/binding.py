@@ -87,6 +87,22 @@ def bit_words(
     return words
 
 
+def content_hash(rows: DataFrame, *, instead: str) -> SparkColumn:
+    """A hash of a whole row. Spark's skips nulls, so that each column says whether it has one."""
+    parts = []
+    for field in rows.schema:
+        column = F.col(quoted(field.name))
+        if isinstance(field.dataType, T.ArrayType | T.StructType):
+            column = F.to_json(F.struct(column.alias("c")), {"ignoreNullFields": "false"})
+        elif isinstance(field.dataType, T.MapType | T.VariantType):
+            raise BindingError(
+                f"rows are told apart by all their columns, and {field.name} cannot be compared; "
+                f"{instead}"
+            )
+        parts += [column.isNull(), column]
+    return F.xxhash64(*parts)
+
+
 def never(time: str) -> SparkColumn:
     """A condition that no row meets, to be put beside others.
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -25,6 +24,7 @@ from ppm.spark.binding import (
     arrow_schema,
     bit_words,
     column_names,
+    content_hash,
     need_columns,
     never,
     refuse_types,
@@ -285,7 +285,9 @@ def _wanted(rows: DataFrame, watched: Watched, layout: Layout, asked: Iterable[s
         )
     )
     if CONTENT in (layout.order, layout.twin):
-        hidden[CONTENT] = _content(rows)
+        hidden[CONTENT] = content_hash(
+            rows, instead="name a column that tells them apart as event_id, or drop it"
+        )
     if layout.twin == TWIN:
         hidden[TWIN] = F.lit(0).cast("long")
     selected = rows.select(
@@ -298,19 +300,3 @@ def _wanted(rows: DataFrame, watched: Watched, layout: Layout, asked: Iterable[s
     for name in watched.bit_columns:
         is_wanted |= F.col(name) != 0
     return selected.where(is_wanted | never(layout.time))
-
-
-def _content(rows: DataFrame) -> SparkColumn:
-    """A hash of a whole row. Spark's skips nulls, so that each column says whether it has one."""
-    parts = []
-    for field in rows.schema:
-        column = F.col(quoted(field.name))
-        if isinstance(field.dataType, T.ArrayType | T.StructType):
-            column = F.to_json(F.struct(column.alias("c")), {"ignoreNullFields": "false"})
-        elif isinstance(field.dataType, T.MapType | T.VariantType):
-            raise BindingError(
-                f"rows are told apart by all their columns, and {field.name} cannot be compared; "
-                "name a column that tells them apart as event_id, or drop it"
-            )
-        parts += [column.isNull(), column]
-    return F.xxhash64(*parts)

@@ -14,6 +14,7 @@ from ppm.dp.estimate.score import score_of
 from ppm.errors import BindingError, PpmError
 from ppm.protect.parameters import AnswerParameters, Parameters
 from ppm.spark.binding import need_columns
+from ppm.spark.parameters import consumer_of, parameters_of
 from ppm.spark.periods import ends_of, moment_of, slots_of, with_interval
 
 _SLOT, _PERIOD = "__ppm_slot", "__ppm_period"
@@ -21,9 +22,10 @@ _SLOT, _PERIOD = "__ppm_slot", "__ppm_period"
 
 def estimate_answers(
     answers: DataFrame,
-    parameters: Parameters,
-    *,
     query: str,
+    *,
+    parameters: Parameters | None = None,
+    consumer: str | None = None,
     by: str = "slot",
     since: str | datetime | None = None,
     until: str | datetime | None = None,
@@ -32,17 +34,19 @@ def estimate_answers(
     """The true answers of a query, summed over subjects and over the slots of each period.
 
     `answers` has the columns `query`, `slot` (when it starts) and `answer`: for `existence` a row
-    for each known subject and slot, whether 0 or 1; for `count` a row for each slot. A row comes
+    for each known subject and slot, whether 0 or 1; for `count` a row for each slot. Its parameters
+    come with it, or are given; then name the consumer if several have such a query. A row comes
     out for each period, as from `estimate`; `answers` is how many it was made from.
     """
     if answers.isStreaming:
         raise BindingError("answers is a stream; read what it wrote, as a batch, and give that")
     need_columns(answers.columns, [(f"{one} of answers", one) for one in _COLUMNS])
-    public = parameters.answer(query)
-    period = slots_of(parameters, by)
-    first, last = ends_of(parameters, since, until)
-    after = F.unix_micros("slot") - F.lit(parameters.start)
-    slot = F.floor(after / F.lit(parameters.slot)).cast("long")
+    known = parameters or parameters_of(answers)
+    public = known.answer(query, consumer or consumer_of(answers))
+    period = slots_of(known, by)
+    first, last = ends_of(known, since, until)
+    after = F.unix_micros("slot") - F.lit(known.start)
+    slot = F.floor(after / F.lit(known.slot)).cast("long")
     score, variance = _scores(public)
     rows = answers.where(F.col("query") == query).withColumn(_SLOT, slot)
     rows = rows.where(F.col(_SLOT).between(first, (1 << 62) if last is None else last))
@@ -54,7 +58,7 @@ def estimate_answers(
         F.count("*").alias("answers"),
     )
     start = F.col(_SLOT) if period is None else F.col(_PERIOD) * F.lit(period)
-    found = found.withColumn("start", moment_of(start, parameters))
+    found = found.withColumn("start", moment_of(start, known))
     return with_interval(found, level, of="answers")
 
 

@@ -16,15 +16,19 @@ from ppm.dp.secret import SecretRef
 from ppm.dp.source import Mode, Seed, reference, source_of
 from ppm.errors import BindingError, PpmError, did_you_mean, listed
 from ppm.protect.compile import program_of
+from ppm.protect.compile_answers import asked_by
 from ppm.protect.explain import Explanation, explain
 from ppm.protect.find import find_plan
 from ppm.protect.nesting import sharing_with
 from ppm.protect.open_slots import SUBJECT
 from ppm.protect.parameters import Parameters
 from ppm.protect.plan import Plan
+from ppm.protect.program import Program
 from ppm.protect.published import published
 from ppm.protect.runnable import refuse_what_does_not_run, told_rows
 from ppm.protect.state import SEAL
+from ppm.spark.answer import Answers, refuse_subject
+from ppm.spark.binding import need_columns, refuse_types
 from ppm.spark.drain import drained, newest_row, owner_in, states_in
 from ppm.spark.moments import microseconds
 from ppm.spark.parameters import COMMUNITY
@@ -37,6 +41,8 @@ SHARDS = 16
 """A fixed number, because a stream must keep it when it goes on elsewhere."""
 METRICS = "ppm.protect"
 """The name of the query's observed metrics."""
+ANSWER_METRICS = "ppm.answer"
+"""The same for answers."""
 VARIABLE = "PPM_SECRET"
 """Where the secret is looked for if nothing else is said."""
 Subjects = DataFrame | Iterable[str | int]
@@ -141,6 +147,49 @@ class Guard:
         every = told_rows(self.plan)
         return self._protected(rows, every, subjects, until, shards, metrics, named=True)
 
+    def answer(
+        self,
+        rows: DataFrame,
+        consumer: str,
+        *,
+        subjects: Subjects | None = None,
+        until: str | datetime | None = None,
+        shards: int = SHARDS,
+        metrics: str | Observation = ANSWER_METRICS,
+    ) -> DataFrame:
+        """What a transparent consumer's queries are answered, slot by slot.
+
+        One row for each answer: the subject (null for counts), the start of the `slot`, the name of
+        the `query`, and the `answer`. Queries that ask for `matches` look at what the consumer's
+        community is told, which costs nothing, and give the number of matches where there are
+        some. `existence` (0 or 1, for every known subject and slot) and `count` (over all known
+        subjects, for every slot) look at the truth; their noise is what `ppm explain` prints, and
+        an answer that no private row can change is exact.
+
+        A match counts in the slot in which it became certain. `subjects`, `until` and `shards` are
+        those of `protect`; the query's observed metrics count answers and what was lost.
+        """
+        asked = asked_by(self.plan, consumer)
+        community, stream = asked[0].community, self.plan.policy.stream
+        refuse_subject(stream.subject)
+        faults = [*binding_faults(rows, self.plan, taken=[])]
+        if stream.event_id is not None and not faults:
+            need_columns(rows.columns, [("stream.event_id", stream.event_id)])
+            refuse_types(
+                rows.schema, subject=stream.subject, time=stream.time, event_id=stream.event_id
+            )
+        if rows.isStreaming and not all(one.is_answered_on_truth for one in asked):
+            log.warning(
+                "%s asks for matches in what %s is told: if another stream tells that too, rows "
+                "that are late in one and not in the other tell whoever reads both; look for "
+                "matches in what protect has written, or let nobody else have it",
+                consumer,
+                community,
+            )
+        program, known = self._bound(rows, [community], subjects, until, shards, faults)
+        pipeline = Pipeline(self.plan, program, metrics)
+        return Answers(pipeline, asked, metrics).answered(rows, subjects=known, until=_end(until))
+
     def drain(
         self,
         checkpoint: str | Path,
@@ -189,6 +238,25 @@ class Guard:
     ) -> DataFrame:
         refuse_what_does_not_run(self.plan, communities)
         faults = [*binding_faults(rows, self.plan, taken=[COMMUNITY] if named else [])]
+        program, known = self._bound(
+            rows, communities, subjects, until, shards, faults, named=named
+        )
+        return Pipeline(self.plan, program, metrics).protected(
+            rows, subjects=known, until=_end(until)
+        )
+
+    def _bound(
+        self,
+        rows: DataFrame,
+        communities: Sequence[str],
+        subjects: Subjects | None,
+        until: str | datetime | None,
+        shards: int,
+        faults: Sequence[str],
+        *,
+        named: bool = False,
+    ) -> tuple[Program, DataFrame | None]:
+        """The program for a DataFrame, and the known subjects, if they are declared."""
         if faults:
             raise BindingError("\n".join(faults))
         if until is not None and rows.isStreaming:
@@ -204,8 +272,7 @@ class Guard:
             knows_subjects=known is not None,
             names_communities=named,
         )
-        end = None if until is None else microseconds(until, "until")
-        return Pipeline(self.plan, program, metrics).protected(rows, subjects=known, until=end)
+        return program, known
 
     def _known(self, rows: DataFrame, subjects: Subjects | None) -> DataFrame | None:
         """The declared subjects as a frame with one column; None if they become known by rows."""
@@ -247,6 +314,10 @@ def _frame_of(session: SparkSession, values: Iterable[str | int], kind: T.DataTy
     schema = T.StructType([T.StructField(SUBJECT, T.StringType() if is_text else T.LongType())])
     frame = session.createDataFrame(typed, schema)
     return frame.select(F.col(SUBJECT).cast(kind).alias(SUBJECT))
+
+
+def _end(until: str | datetime | None) -> int | None:
+    return None if until is None else microseconds(until, "until")
 
 
 def _whole_number(value: object) -> object:

@@ -36,6 +36,12 @@ def parameters_of(frame: DataFrame, community: str | None = None) -> Parameters:
     return Parameters.from_json(texts[name])
 
 
+def consumer_of(answers: DataFrame) -> str | None:
+    """Whose answers a DataFrame holds, if it says so."""
+    name = _said(answers).get("consumer")
+    return name if isinstance(name, str) else None
+
+
 def is_for_several(frame: DataFrame, *, if_unsaid: bool) -> bool:
     """Whether a column says to whom each row is told; a column of that name may be the stream's."""
     is_named = bool(_said(frame).get("names_communities", if_unsaid))

@@ -74,7 +74,7 @@ class Pipeline:
             shards=self.shards,
             output=self.released,
             seeds=subjects,
-            end=None if rows.isStreaming else self._end(rows, until),
+            end=None if rows.isStreaming else self.end_of_batch(rows, until),
         )
         return self.shaped(self._public(rows).unionByName(self.stand_ins(told)))
 
@@ -105,7 +105,7 @@ class Pipeline:
         for number, name in enumerate(self.program.communities[1:], start=1):
             community = F.when(F.col(TOLD) % kinds == number, F.lit(name)).otherwise(community)
         return shown.select(
-            *(self._value(field, type_).alias(field.name) for field in self.columns),
+            *(self.value(field, type_).alias(field.name) for field in self.columns),
             community.alias(_TO),
         )
 
@@ -131,7 +131,7 @@ class Pipeline:
             F.col(quoted(stream.subject)).isNotNull() & F.col(quoted(stream.time)).isNotNull()
         )
         seen = [
-            F.when(self._is_public(rows, self._private_to(name)), F.lit(name))
+            F.when(self.is_public(rows, self.private_to(name)), F.lit(name))
             for name in self.program.communities
         ]
         own = [F.col(quoted(field.name)) for field in self.columns]
@@ -143,10 +143,11 @@ class Pipeline:
         kept = marked.where((F.size(_TO) > 0) & is_there | never(stream.time))
         return kept.select(*own, F.explode(_TO).alias(_TO))
 
-    def _private_to(self, community: str) -> Sequence[EventType]:
+    def private_to(self, community: str) -> Sequence[EventType]:
+        """The types that a community is kept from."""
         return [*self.plan.types(self.plan.terms[community]).values()]
 
-    def _is_public(self, rows: DataFrame, types: Sequence[EventType]) -> SparkColumn:
+    def is_public(self, rows: DataFrame, types: Sequence[EventType]) -> SparkColumn:
         """Whether a row satisfies none of some predicates; unknown is not yes."""
         stream = self.plan.policy.stream
         met = (
@@ -156,7 +157,7 @@ class Pipeline:
         unmet = (~F.coalesce(one, F.lit(False)) for one in met)
         return reduce(SparkColumn.__and__, unmet, F.lit(True))
 
-    def _end(self, rows: DataFrame, until: int | None) -> DataFrame:
+    def end_of_batch(self, rows: DataFrame, until: int | None) -> DataFrame:
         """The last moment of a batch: given, or the watermark that its newest public row gives.
 
         So it ends where a stream would, before slots that may still fill. A private row must not
@@ -167,7 +168,7 @@ class Pipeline:
         stream = self.plan.policy.stream
         is_there = F.col(quoted(stream.subject)).isNotNull()
         newest = F.max(F.unix_millis(F.col(quoted(stream.time))))
-        public = rows.where(self._is_public(rows, [*self.types.values()]) & is_there)
+        public = rows.where(self.is_public(rows, [*self.types.values()]) & is_there)
         return public.select((newest - F.lit(delay_of(stream.lateness))) * 1000 - 1)
 
     def _counted(self, told: DataFrame) -> DataFrame:
@@ -178,7 +179,7 @@ class Pipeline:
             counts.append(F.coalesce(lost, F.lit(0)).alias(name))
         return told.observe(self.metrics, *counts)
 
-    def _value(self, field: T.StructField, type_: SparkColumn) -> SparkColumn:
+    def value(self, field: T.StructField, type_: SparkColumn) -> SparkColumn:
         """What a stand-in has in a column."""
         stream = self.plan.policy.stream
         if field.name == stream.subject:
@@ -196,11 +197,12 @@ class Pipeline:
     def _ruled(self, field: T.StructField, community: SparkColumn) -> SparkColumn:
         """A column after the rules of each community."""
         value = F.col(quoted(field.name))
-        for name, ruled in self._rules(field):
+        for name, ruled in self.rules(field):
             value = F.when(community == name, ruled).otherwise(value)
         return value
 
-    def _rules(self, field: T.StructField) -> Iterator[tuple[str, SparkColumn]]:
+    def rules(self, field: T.StructField) -> Iterator[tuple[str, SparkColumn]]:
+        """A column as its communities see it, for those that see it changed."""
         own = F.col(quoted(field.name))
         for name in self.program.communities:
             for term in self.plan.terms[name].rules_on(field.name):

@@ -83,11 +83,13 @@ def run_in_shards(
     output: T.StructType,
     seeds: DataFrame | None = None,
     end: DataFrame | None = None,
+    then: Callable[[DataFrame], DataFrame] | None = None,
 ) -> DataFrame:
     """The rows that a step releases, batch or streaming.
 
     `seeds` are rows with the subject's column that each shard begins with. A batch ends at the one
-    moment that `end` holds, in microseconds, or at the end of time.
+    moment that `end` holds, in microseconds, or at the end of time. `then` changes the blobs that
+    shards have released, before they are unpacked.
     """
     marked = with_watermark(rows, shards.time, shards.lateness)
     packed = shards.packed(marked, step)
@@ -96,7 +98,9 @@ def run_in_shards(
     if rows.isStreaming:
         blobs = _stateful(packed, step, schema, shards.number, planted)
     else:
-        blobs = _whole(packed, step, schema, planted, end)
+        blobs = _whole(packed, step, schema, shards.number, planted, end)
+    if then is not None:
+        blobs = then(blobs)
     return unpacked(blobs, output)
 
 
@@ -113,7 +117,7 @@ def finish_shards(
                     yield pa.RecordBatch.from_arrays([column], ["blob"])
 
     def released(state: bytes) -> Iterator[bytes]:
-        return _blobs(step.finish(state, rows.empty_table(), end))
+        return blobs_of(step.finish(state, rows.empty_table(), end))
 
     return unpacked(states.select("blob").mapInArrow(finished, "blob binary"), output)
 
@@ -180,11 +184,16 @@ def _whole(
     packed: DataFrame,
     step: Step,
     schema: pa.Schema,
+    shards: int,
     planted: DataFrame | None,
     end: DataFrame | None,
 ) -> DataFrame:
     """A batch frame is one call for each shard, with rows and seeds side by side."""
-    every = packed.withColumn("is_seed", F.lit(False))
+    # Shards without rows are called as well: whether there are any must not show in what is told.
+    empty = packed.sparkSession.range(shards).select(
+        F.col("id").cast("int").alias("shard"), F.lit(None).cast("binary").alias("blob")
+    )
+    every = packed.unionByName(empty).withColumn("is_seed", F.lit(False))
     if planted is not None:
         every = every.unionByName(planted.withColumn("is_seed", F.lit(True)))
     last = F.lit(END_OF_TIME) if end is None else F.col("end")
@@ -215,7 +224,7 @@ def to_blob(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _blobs(released: Iterable[pa.Table]) -> Iterator[bytes]:
+def blobs_of(released: Iterable[pa.Table]) -> Iterator[bytes]:
     """Rows as blobs that are none too large for a row."""
     for piece in released:
         size = max(1, piece.num_rows * _BYTES_AT_ONCE // max(1, piece.nbytes))
@@ -280,11 +289,11 @@ def _finished(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     def released(packed: pa.Table) -> pa.Table:
         is_seed = packed["is_seed"]
         seeds = [from_blob(one) for one in packed.filter(is_seed)["blob"].to_pylist()]
-        blobs = packed.filter(pc.invert(is_seed))["blob"].to_pylist()
+        blobs = pc.drop_null(packed.filter(pc.invert(is_seed))["blob"]).to_pylist()
         rows = pa.concat_tables([schema.empty_table(), *map(from_blob, blobs)])
         state = step.begin(pa.concat_tables(seeds) if seeds else None)
         found = step.finish(state, rows, packed["end"][0].as_py())
-        return pa.table({"blob": pa.array([*_blobs(found)], pa.binary())})
+        return pa.table({"blob": pa.array([*blobs_of(found)], pa.binary())})
 
     # A function and not an object: Spark counts the arguments, and would take self for the key.
     return lambda packed: guarded(released, packed)
@@ -364,7 +373,7 @@ class _Processor(StatefulProcessor):
         elif known is not None:
             self._state.clear()
         self._wake_at(turn.wake_at, passed)
-        return (pd.DataFrame({"blob": [blob]}) for blob in _blobs(turn.released))
+        return (pd.DataFrame({"blob": [blob]}) for blob in blobs_of(turn.released))
 
     def _wake_at(self, moment: int | None, passed: int) -> None:
         """Set the one timer of the shard; each call of Spark's costs a round trip."""

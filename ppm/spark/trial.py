@@ -18,13 +18,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 from ppm.dp.source import Seed
 from ppm.errors import BindingError, InternalError, listed
 from ppm.protect.compile import program_of
+from ppm.protect.compile_answers import asked_by
 from ppm.protect.open_slots import SUBJECT
 from ppm.protect.plan import Plan
 from ppm.protect.program import Program
 from ppm.protect.runnable import refuse_what_does_not_run
 from ppm.protect.step import LOSSES
+from ppm.spark.answer import Answers
 from ppm.spark.files import in_plain_words
-from ppm.spark.guard import METRICS, SHARDS
+from ppm.spark.guard import ANSWER_METRICS, METRICS, SHARDS
 from ppm.spark.parameters import COMMUNITY
 from ppm.spark.protect import Pipeline
 from ppm.spark.session import local_session
@@ -35,6 +37,9 @@ Row = tuple[Any, ...]
 """The values of a row in the order of the stream's columns; times are microseconds since 1970."""
 Received = tuple[str, int, Row]
 """Who received a row, in which micro-batch, and the row."""
+Answered = tuple[int, str | int | None, int, str, int]
+"""In which micro-batch an answer came, whose it is, the start of its slot in microseconds, the
+query, and the answer."""
 Make = Callable[[Plan, Program, str], Pipeline]
 
 _ARROW = {
@@ -64,6 +69,56 @@ def try_stream(
     lost on the way is an `InternalError`: a trial of rows that never arrive would prove nothing.
     """
     refuse_what_does_not_run(plan, communities)
+
+    def safe(rows: DataFrame, program: Program, known: DataFrame | None) -> DataFrame:
+        return make(plan, program, METRICS).protected(rows, subjects=known, until=None)
+
+    named = [*columns]
+    for batch, table in _tried(plan, communities, columns, files, subjects, noise, safe, METRICS):
+        values = (_plain(table[name]).to_pylist() for name in named)
+        for community, *row in zip(table[COMMUNITY].to_pylist(), *values, strict=True):
+            yield community, batch, tuple(row)
+
+
+def try_answers(
+    plan: Plan,
+    consumer: str,
+    *,
+    columns: Mapping[str, ColumnType],
+    files: Sequence[Sequence[Row]],
+    subjects: Sequence[str | int] | None,
+    noise: Seed,
+    alter: Callable[[Answers], Answers] = lambda answers: answers,
+) -> Iterator[Answered]:
+    """Every answer that a consumer receives of a stream, in the order in which it receives them."""
+    asked = asked_by(plan, consumer)
+
+    def answers(rows: DataFrame, program: Program, known: DataFrame | None) -> DataFrame:
+        pipeline = Pipeline(plan, program, ANSWER_METRICS)
+        given = alter(Answers(pipeline, asked, ANSWER_METRICS))
+        return given.answered(rows, subjects=known, until=None)
+
+    names = [plan.policy.stream.subject, "slot", "query", "answer"]
+    told = _tried(
+        plan, [asked[0].community], columns, files, subjects, noise, answers, ANSWER_METRICS
+    )
+    for batch, table in told:
+        values = (_plain(table[name]).to_pylist() for name in names)
+        for subject, slot, query, answer in zip(*values, strict=True):
+            yield batch, subject, slot, query, answer
+
+
+def _tried(
+    plan: Plan,
+    communities: Sequence[str],
+    columns: Mapping[str, ColumnType],
+    files: Sequence[Sequence[Row]],
+    subjects: Sequence[str | int] | None,
+    noise: Seed,
+    told: Callable[[DataFrame, Program, DataFrame | None], DataFrame],
+    metrics: str,
+) -> Iterator[tuple[int, pa.Table]]:
+    """What a stream of files becomes, micro-batch by micro-batch and part by part."""
     with TemporaryDirectory(prefix="ppm-") as scratch:
         folder = Path(scratch)
         # Spark is gone before rows are handed out, whatever becomes of whoever takes them.
@@ -82,9 +137,12 @@ def try_stream(
                 names_communities=True,
             )
             known = None if subjects is None else _declared(session, plan, rows, subjects)
-            safe = make(plan, program, METRICS).protected(rows, subjects=known, until=None)
-            _written(safe, folder)
-        yield from _received(folder / "out", [*columns])
+            _written(told(rows, program, known), folder, metrics)
+        for path in sorted((folder / "out").glob("*/part-*.parquet")):
+            yield (
+                int(path.parent.name),
+                pq.read_table(path, partitioning=None, coerce_int96_timestamp_unit="us"),
+            )
 
 
 def _stream(
@@ -114,7 +172,7 @@ def _declared(
     return session.createDataFrame([(one,) for one in subjects], schema)
 
 
-def _written(safe: DataFrame, scratch: Path) -> None:
+def _written(safe: DataFrame, scratch: Path, metrics: str) -> None:
     """Run the stream to its end; each micro-batch leaves a folder."""
 
     def write(batch: DataFrame, number: int) -> None:
@@ -130,26 +188,17 @@ def _written(safe: DataFrame, scratch: Path) -> None:
         query.awaitTermination()
     finally:
         query.stop()
-    refuse_losses(query)
+    refuse_losses(query, metrics)
 
 
-def refuse_losses(query: StreamingQuery) -> None:
+def refuse_losses(query: StreamingQuery, metrics: str = METRICS) -> None:
     """An `InternalError` if a query has lost private rows."""
     batches = {one["batchId"]: one["observedMetrics"] for one in query.recentProgress}
-    told = [one[METRICS] for one in batches.values() if one]
+    told = [one[metrics] for one in batches.values() if one]
     counts = {name: sum(one[name] for one in told) for name in LOSSES}
     lost = [f"{count} {name}" for name, count in counts.items() if count]
     if lost:
         raise InternalError(f"a made-up stream lost private rows: {listed(lost)}")
-
-
-def _received(folder: Path, columns: Sequence[str]) -> Iterator[Received]:
-    """Rows batch by batch and part by part, as they stand in the files."""
-    for path in sorted(folder.glob("*/part-*.parquet")):
-        table = pq.read_table(path, partitioning=None, coerce_int96_timestamp_unit="us")
-        values = (_plain(table[name]).to_pylist() for name in columns)
-        for community, *row in zip(table[COMMUNITY].to_pylist(), *values, strict=True):
-            yield community, int(path.parent.name), tuple(row)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -15,7 +15,8 @@ import pytest
 
 from ppm.audit.observation import Observer, Received, together
 from ppm.audit.planting import Planting
-from ppm.audit.stream import Measured, audit_stream, bounds
+from ppm.audit.stream import audit_stream
+from ppm.audit.stream_bounds import Measured, bounds
 from ppm.dp.source import Seed
 from ppm.protect.plan import Plan
 from tests.audit import broken

@@ -10,7 +10,8 @@ import pyarrow as pa
 from ppm.audit.observation import Observer, Received
 from ppm.audit.planting import Planting
 from ppm.audit.rows import Kinds, Row
-from ppm.audit.stream import Measured, measure
+from ppm.audit.stream import measure
+from ppm.audit.stream_bounds import Measured
 from ppm.dp.source import Seed
 from ppm.protect.check import check_project
 from ppm.protect.compile import private_types, program_of

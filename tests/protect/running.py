@@ -48,6 +48,7 @@ def town_program(
     *edits: Edit,
     communities: Sequence[str] | None = None,
     noise: SecretRef | Seed = Seed(7),  # noqa: B008
+    shards: int = 1,
 ) -> Program:
     """The town's policy with some edits, ready to run."""
     plan = town_plan(root, *edits)
@@ -56,7 +57,7 @@ def town_program(
         [*plan.terms] if communities is None else communities,
         noise=noise,
         columns="person string, ts timestamp, place string",
-        shards=1,
+        shards=shards,
         knows_subjects=plan.policy.stream.subjects != "seen",
         names_communities=True,
     )

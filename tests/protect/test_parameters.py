@@ -292,3 +292,21 @@ def test_a_table_needs_all_types_that_it_ties_together(tmp_path: Path) -> None:
     with pytest.raises(PpmError, match="stand-ins of left cannot be told from other rows"):
         asked_of(blurred, ["right"])
     assert asked_of(whole, ["right"]).types == ("left", "right")
+
+
+def test_queries_of_one_name_are_told_apart_by_their_consumers(tmp_path: Path) -> None:
+    other = "name: other\npolicy: town\ncommunity: friends\nmodel: transparent\nqueries:\n"
+    (tmp_path / "consumers").mkdir()
+    asked = "  - {name: visits, pattern: visit, ask: existence}\n"
+    (tmp_path / "consumers" / "other.yaml").write_text(other + asked, "utf-8")
+    found = town_parameters(
+        tmp_path,
+        mechanism("visit", "answers"),
+        query("pattern: visit\n    ask: count\n    cap: 2"),
+    )
+    assert found.answer("visits", "other").ask == "existence"
+    assert found.answer("visits", "app").cap == 2
+    with pytest.raises(PpmError, match="visits is a query of app and other; name one as consumer"):
+        found.answer("visits")
+    with pytest.raises(PpmError, match="visit is no query that app is answered; did you mean"):
+        found.answer("visit", "app")

@@ -7,7 +7,7 @@ exceptions, reprs, and Spark's own log. Only the protected rows go to files.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,11 +55,13 @@ def show(frame: DataFrame) -> None:
         frame.explain(mode=mode)
 
 
-def stream(guard: ppm.Guard, spark: SparkSession, folder: Path, source: str) -> None:
+def stream(
+    make: Callable[[DataFrame], DataFrame], spark: SparkSession, folder: Path, source: str, to: str
+) -> None:
     found = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-    safe = guard.protect_all(found.parquet(str(folder / source)))
-    files = safe.writeStream.option("checkpointLocation", str(folder / f"{source}-checkpoint"))
-    query = files.trigger(availableNow=True).start(str(folder / f"{source}-out"), format="parquet")
+    made = make(found.parquet(str(folder / source)))
+    files = made.writeStream.option("checkpointLocation", str(folder / f"{to}-checkpoint"))
+    query = files.trigger(availableNow=True).start(str(folder / f"{to}-out"), format="parquet")
     try:
         query.awaitTermination()
     except PySparkException as error:
@@ -87,8 +89,15 @@ def main(folder: Path, canary: str) -> None:
     safe = guard.protect_all(frame)
     show(safe)
     print(guard, guard.plan.policy.name, safe, safe.schema.json())
-    stream(guard, spark, folder, "good")
-    stream(guard, spark, folder, "nulls")
+    stream(guard.protect_all, spark, folder, "good", "good")
+    stream(guard.protect_all, spark, folder, "nulls", "nulls")
+
+    def answers(rows: DataFrame) -> DataFrame:
+        return guard.answer(rows, "app")
+
+    show(answers(frame))
+    stream(answers, spark, folder, "good", "answers")
+    stream(answers, spark, folder, "nulls", "no-answers")
     print(guard.drain(folder / "good-checkpoint").count())
     try:
         guard.protect(frame.drop("place"), "friends")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ppm
 from tests.spark import house_events as house
 from tests.spark import town_events as town
+from tests.spark.answered_house import run_to_the_end, write_project
 from tests.spark.killing import SETTINGS
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ def main(folder: Path) -> None:
     protecting = house.run_to_the_end(guard.protect_all(stream), flats)
     guard.drain(flats / "checkpoint").write.parquet(str(flats / "rest"))
 
+    ward = ppm.load(write_project(folder / "project"), secret=folder / "secret")
+    ward.answer(rows, "board").write.parquet(str(folder / "ward" / "batch"))
+    stream = house.stream_of(spark, flats / "in", files_at_once=2)
+    answering = run_to_the_end(ward.answer(stream, "board"), folder / "ward")
+
     labels = spark.read.schema(town.SCHEMA).parquet(str(people / "in"))
     matches(labels).write.parquet(str(people / "batch"))
     stream = town.stream_of(spark, people / "in", files_at_once=2)
@@ -42,6 +48,7 @@ def main(folder: Path) -> None:
         "session": type(spark).__module__,
         "protected batch": seen.get,
         "protected stream": counts(protecting, "ppm.protect"),
+        "answered stream": counts(answering, "ppm.answer"),
         "detected stream": counts(detecting, "ppm.detect"),
         "community": fault(lambda: guard.protect(rows, "insurers")),
         "column": fault(lambda: guard.protect_all(rows.withColumnRenamed("watts", "wats"))),

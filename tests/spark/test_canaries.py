@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ppm.dp.secret import write_new_secret
+from tests.protect.asking import STROLLED, STROLLS, asks
 from tests.protect.running import NEIGHBOURS
 from tests.protect.town import check_town
 from tests.spark.town_stream import SCHEMA, START
@@ -47,7 +48,7 @@ def rows() -> list[tuple[Any, ...]]:
 def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """All that the job printed and logged, and the folder that it worked in."""
     folder = tmp_path_factory.mktemp("canaries")
-    check_town(folder, NEIGHBOURS)
+    check_town(folder, NEIGHBOURS, asks("name: visits\npattern: visit", STROLLED, STROLLS))
     write_new_secret(folder / "secret")
     (folder / "canary").write_text(CANARIES["subject"])
     half = len(rows()) // 2
@@ -69,7 +70,7 @@ def seen(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple
 
 def test_the_job_failed_and_logged_where_it_should(seen: tuple[str, Path]) -> None:
     text, _ = seen
-    assert sum(line.startswith("FAILED") for line in text.splitlines()) == 2
+    assert sum(line.startswith("FAILED") for line in text.splitlines()) == 3
     assert "1 row without subject or time; fill these columns" in text
     assert "a worker failed: ArrowInvalid" in text
     assert "REFUSED" in text
@@ -106,3 +107,13 @@ def test_what_is_released_has_public_values_alone(
     assert len(private) > 20
     assert {row.person for row in private} <= {"ada", "bo"}
     assert {(row.age, row.lat, row.lon) for row in private} == {(None, None, None)}
+
+
+def test_answers_have_known_subjects_and_numbers_alone(
+    seen: tuple[str, Path], spark: SparkSession
+) -> None:
+    _, folder = seen
+    answers = spark.read.parquet(str(folder / "answers-out")).collect()
+    assert {row["query"] for row in answers} == {"visits", "strolled", "strolls"}
+    assert {row.person for row in answers} <= {"ada", "bo", None}
+    assert {row.answer for row in answers} <= {*range(100)}

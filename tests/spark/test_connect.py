@@ -12,6 +12,7 @@ import ppm
 from ppm.dp.secret import write_new_secret
 from tests.spark import house_events as house
 from tests.spark import town_events as town
+from tests.spark.answered_house import QUERIES, answered
 from tests.spark.killing import run
 
 if TYPE_CHECKING:
@@ -52,6 +53,21 @@ def test_protected_rows_are_those_of_classic_spark(spark: SparkSession, folder: 
     assert in_batch == streamed  # a batch ends as a stream does
     assert rest
     assert streamed + rest == house.told(guard.protect_all(rows, until=OPEN + house.SLOT))
+
+
+def test_answers_are_those_of_classic_spark(
+    spark: SparkSession, folder: Path, report: dict[str, Any]
+) -> None:
+    policy = folder / "project" / "policies" / "quiet-house.yaml"
+    ward = ppm.load(policy, secret=folder / "secret")
+    rows = house.frame_of(spark, folder / "house" / "in")
+    in_batch, streamed = (
+        answered(spark.read.parquet(str(folder / "ward" / name))) for name in ("batch", "out")
+    )
+    assert in_batch == answered(ward.answer(rows, "board"))
+    assert in_batch == streamed
+    assert {query for _, _, query, _ in streamed} == {*QUERIES}
+    assert report["answered stream"]["answers"] == sum(streamed.values())
 
 
 def test_matches_are_those_of_classic_spark(spark: SparkSession, folder: Path) -> None:

@@ -43,10 +43,10 @@ OFTEN = NOISE.release(COUNTS.astype(np.int64), words(SLOTS, 52))
 def public(tmp_path: Path) -> Parameters:
     own = town_guard(tmp_path).parameters("friends")
     answers = (
-        AnswerParameters("visits", "existence", 1.0, None, law_of_bit(BIT)),
-        AnswerParameters("often", "count", 1.0, 2, CountLaw.of(NOISE)),
-        AnswerParameters("parks", "count", 0.0, 2, None),
-        AnswerParameters("coin", "existence", 0.0, None, law_of_bit(BinaryResponse(0.0))),
+        AnswerParameters("app", "visits", "existence", 1.0, None, law_of_bit(BIT)),
+        AnswerParameters("app", "often", "count", 1.0, 2, CountLaw.of(NOISE)),
+        AnswerParameters("app", "parks", "count", 0.0, 2, None),
+        AnswerParameters("app", "coin", "existence", 0.0, None, law_of_bit(BinaryResponse(0.0))),
     )
     return Parameters(**{**own.__dict__, "answers": answers})
 
@@ -76,7 +76,7 @@ def test_existence_and_counts_are_read_as_numpy_reads_them(
         ("visits", matches.estimate([EXISTS]), TRUTH.sum()),
         ("often", CountLaw.of(NOISE).estimate(OFTEN), COUNTS.sum()),
     ):
-        row = only(ppm.estimate_answers(answers, public, query=query, by="all"))
+        row = only(ppm.estimate_answers(answers, parameters=public, query=query, by="all"))
         assert row.estimate == pytest.approx(expected.count)
         assert row.standard_error == pytest.approx(expected.standard_error)
         assert (row.low, row.high) == pytest.approx(expected.interval())
@@ -87,7 +87,7 @@ def test_existence_and_counts_are_read_as_numpy_reads_them(
 
 def test_answers_are_summed_by_period(answers: DataFrame, public: Parameters) -> None:
     hours = ppm.estimate_answers(
-        answers, public, query="often", by="1 h",
+        answers, "often", parameters=public, by="1 h",
         since=START + timedelta(hours=1), until=START + timedelta(hours=4, minutes=30),
     ).collect()  # fmt: skip
     starts = [row.start.astimezone(UTC) for row in hours]
@@ -100,17 +100,17 @@ def test_answers_are_summed_by_period(answers: DataFrame, public: Parameters) ->
 
 
 def test_exact_answers_have_no_error(answers: DataFrame, public: Parameters) -> None:
-    row = only(ppm.estimate_answers(answers, public, query="parks", by="all"))
+    row = only(ppm.estimate_answers(answers, parameters=public, query="parks", by="all"))
     assert (row.estimate, row.standard_error, row.low, row.high) == (7.0 * SLOTS, 0, 280, 280)
 
 
 def test_queries_that_are_not_answered_are_told(answers: DataFrame, public: Parameters) -> None:
     with pytest.raises(PpmError, match=r"visit is no query that .*; did you mean visits"):
-        ppm.estimate_answers(answers, public, query="visit")
+        ppm.estimate_answers(answers, parameters=public, query="visit")
     with pytest.raises(PpmError, match="coin cannot be estimated: epsilon is 0"):
-        ppm.estimate_answers(answers, public, query="coin")
+        ppm.estimate_answers(answers, parameters=public, query="coin")
     with pytest.raises(PpmError, match="slot of answers is slot, which the DataFrame does not"):
-        ppm.estimate_answers(answers.drop("slot"), public, query="visits")
+        ppm.estimate_answers(answers.drop("slot"), parameters=public, query="visits")
 
 
 def test_an_answer_that_cannot_have_been_told_stops_it(
@@ -118,4 +118,4 @@ def test_an_answer_that_cannot_have_been_told_stops_it(
 ) -> None:
     wrong = spark.createDataFrame([("often", None, START, 21)], SCHEMA)
     with pytest.raises(Exception, match="an answer of often is not between 0 and 20"):
-        ppm.estimate_answers(wrong, public, query="often").collect()
+        ppm.estimate_answers(wrong, parameters=public, query="often").collect()

@@ -171,8 +171,8 @@ def test_answers_need_no_rows_to_be_released(tmp_path: Path) -> None:
 def test_a_number_that_would_stop_the_engine_is_refused_with_its_column(tmp_path: Path) -> None:
     older = (
         "name: q\npattern: {name: q, events: {clinic: place = 'clinic', pharmacy: place = "
-        "'pharmacy'}, stages: [{event: clinic}, {event: pharmacy, where: age >= "
-        "coalesce(last(clinic.age), 0)}], within: 15 min}\nask: existence"
+        "'pharmacy'}, stages: [{event: clinic}, {event: pharmacy, where: 'age >= "
+        "coalesce(last(clinic.age), 0)'}], within: 15 min}\nask: existence"
     )
     with pytest.raises(PpmError, match=r"the query q: it calculates with age, .* cast them"):
         only(tmp_path, asks(older))

@@ -14,16 +14,9 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from ppm.cep.step import Turn
-from ppm.spark.shards import (
-    END_OF_TIME,
-    START_OF_TIME,
-    STATE,
-    blobs_of,
-    from_blob,
-    guarded,
-    guarded_each,
-    to_blob,
-)
+from ppm.spark.blobs import blobs_of, from_blob, to_blob
+from ppm.spark.shards import END_OF_TIME, START_OF_TIME, STATE
+from ppm.spark.workers import guarded, guarded_each
 
 _KEYED = T.StructType(
     [T.StructField("key", T.LongType(), False), T.StructField("blob", T.BinaryType(), False)]

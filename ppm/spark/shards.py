@@ -8,11 +8,10 @@ sees all subjects of a shard at once. Spark keeps state, watermark, checkpoints 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +22,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from ppm.cep.step import Step
-from ppm.errors import BindingError, InternalError, PpmError
+from ppm.errors import BindingError
+from ppm.spark.blobs import SHARD, Packing, Unpacking, blobs_of, from_blob, to_blob
+from ppm.spark.workers import guarded, guarded_each
 from ppm.spec.values import Duration
 
 END_OF_TIME = (1 << 63) - 1
@@ -38,12 +39,6 @@ _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProv
 _PACKED = T.StructType(
     [T.StructField("shard", T.IntegerType(), False), T.StructField("blob", T.BinaryType(), False)]
 )
-_SHARD = "__ppm_shard"
-_ROWS_AT_ONCE = 200_000
-_BYTES_AT_ONCE = 64 << 20
-"""How many rows, or bytes of them, are packed together: a blob for each shard of so many."""
-
-_NO_MORE = object()
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +64,10 @@ class Shards:
         shard = F.pmod(F.xxhash64(F.col(quoted(self.subject))), F.lit(self.number)).cast("int")
         schema = to_arrow_schema(rows.schema, timezone="UTC")
         # Spark's mapInArrow reads dots and backticks in names.
-        plain = rows.withColumn(_SHARD, shard).toDF(
-            *(f"c{at}" for at in range(len(rows.columns))), _SHARD
+        plain = rows.withColumn(SHARD, shard).toDF(
+            *(f"c{at}" for at in range(len(rows.columns))), SHARD
         )
-        return plain.mapInArrow(_Packing(schema, step), _PACKED)
+        return plain.mapInArrow(Packing(schema, step), _PACKED)
 
 
 def run_in_shards(
@@ -124,7 +119,7 @@ def finish_shards(
 
 def unpacked(blobs: DataFrame, output: T.StructType) -> DataFrame:
     """Blobs as the rows that they hold."""
-    return blobs.mapInArrow(_Unpacking(to_arrow_schema(output, timezone="UTC")), output)
+    return blobs.mapInArrow(Unpacking(to_arrow_schema(output, timezone="UTC")), output)
 
 
 def quoted(column: str) -> str:
@@ -216,73 +211,6 @@ def _use_rocksdb(session: SparkSession) -> None:
         raise BindingError(f"{_PROVIDER} is {name}; set it to {_ROCKSDB}, which timers need")
 
 
-def to_blob(table: pa.Table) -> bytes:
-    """A table as Arrow IPC, not compressed: Spark does that to all that it shuffles."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
-
-
-def blobs_of(released: Iterable[pa.Table]) -> Iterator[bytes]:
-    """Rows as blobs that are none too large for a row."""
-    for piece in released:
-        size = max(1, piece.num_rows * _BYTES_AT_ONCE // max(1, piece.nbytes))
-        for at in range(0, piece.num_rows, size):
-            yield to_blob(piece.slice(at, size))
-
-
-def from_blob(blob: bytes) -> pa.Table:
-    """The table that `to_blob` wrote."""
-    return pa.ipc.open_stream(blob).read_all()
-
-
-@dataclass(frozen=True)
-class _Packing:
-    """Arrow batches into one row per shard; runs in a worker."""
-
-    schema: pa.Schema
-    step: Step | None
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for several in _several(batches):
-            yield from guarded(self._packed, several)
-
-    def _packed(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        table = pa.Table.from_batches(batches)
-        # 16 bits are enough for a shard, and are sorted by counting.
-        shard = table[_SHARD].to_numpy().astype(np.int16)
-        rows = table.drop_columns([_SHARD]).rename_columns(self.schema.names)
-        rows = rows if rows.schema.equals(self.schema) else rows.cast(self.schema)
-        rows, places = (rows, None) if self.step is None else self.step.gather(rows)
-        shard = shard if places is None else shard[places]
-        order = np.argsort(shard, kind="stable")
-        rows = rows.combine_chunks().take(pa.array(order))
-        numbers, starts = np.unique(shard[order], return_index=True)
-        ends = [*starts[1:], len(shard)]
-        blobs = [
-            to_blob(rows.slice(start, end - start)) for start, end in zip(starts, ends, strict=True)
-        ]
-        columns = [pa.array(numbers, pa.int32()), pa.array(blobs, pa.binary())]
-        return [pa.RecordBatch.from_arrays(columns, ["shard", "blob"])]
-
-
-def _several(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Batches, several at a time: a session's own size of them is made for other work."""
-    several: list[pa.RecordBatch] = []
-    for batch in batches:
-        if batch.num_rows:
-            several.append(batch)
-        if (
-            sum(one.num_rows for one in several) >= _ROWS_AT_ONCE
-            or sum(one.nbytes for one in several) >= _BYTES_AT_ONCE
-        ):
-            yield several
-            several = []
-    if several:
-        yield several
-
-
 def _finished(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     """A whole shard of a batch frame at once; runs in a worker."""
 
@@ -297,18 +225,6 @@ def _finished(step: Step, schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
 
     # A function and not an object: Spark counts the arguments, and would take self for the key.
     return lambda packed: guarded(released, packed)
-
-
-@dataclass(frozen=True)
-class _Unpacking:
-    """Blobs into rows of the output; runs in a worker."""
-
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for blob in batch.column("blob").to_pylist():
-                yield from guarded(lambda one: from_blob(one).cast(self.schema).to_batches(), blob)
 
 
 class _Processor(StatefulProcessor):
@@ -386,25 +302,3 @@ class _Processor(StatefulProcessor):
         for timer in wanted:
             if timer not in known:
                 self._handle.registerTimer(timer)
-
-
-def guarded(body: Any, *arguments: Any) -> Any:
-    """Run a worker's body; what goes wrong is told by kind and place, never with a row's value."""
-    try:
-        return body(*arguments)
-    except PpmError:
-        raise
-    except Exception as error:
-        place = error.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
-        where = "" if place is None else f" in {place.tb_frame.f_code.co_name}"
-        said = f"a worker failed: {type(error).__name__}{where}; please report it"
-    raise InternalError(said) from None
-
-
-def guarded_each(body: Callable[..., Iterator[Any]], *arguments: Any) -> Iterator[Any]:
-    """The same for a body whose results are made one by one."""
-    results = guarded(body, *arguments)
-    while (result := guarded(next, results, _NO_MORE)) is not _NO_MORE:
-        yield result

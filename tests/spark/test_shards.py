@@ -31,7 +31,7 @@ class Hold(Step):
     """Rows leave when the watermark has passed them, in order of time."""
 
     def __call__(self, state: bytes | None, rows: pa.Table, watermark: int) -> Turn:
-        from ppm.spark.shards import from_blob, to_blob
+        from ppm.spark.blobs import from_blob, to_blob
 
         held = rows if state is None else pa.concat_tables([from_blob(state), rows])
         times = pc.cast(held["ts"], pa.int64())

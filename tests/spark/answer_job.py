@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import ppm
-from tests.spark.answered_house import run_to_the_end
 from tests.spark.house_events import stream_of
 from tests.spark.killing import small_session
+from tests.spark.town_events import run_to_the_end
 
 
 def main(folder: Path) -> None:

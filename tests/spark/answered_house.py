@@ -58,16 +58,3 @@ def answered(frame: DataFrame) -> Counter[tuple[Any, ...]]:
     """What a frame says, each answer as often as it stands there."""
     rows = frame.selectExpr("flat", "unix_micros(slot) AS slot", "query", "answer")
     return Counter(map(tuple, rows.collect()))
-
-
-def run_to_the_end(answers: DataFrame, folder: Path) -> Any:
-    """Write a stream to files until nothing is left to read; gives the query."""
-    query = (
-        answers.writeStream.format("parquet")
-        .option("path", str(folder / "out"))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    return query

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ppm
 from tests.spark import house_events as house
 from tests.spark import town_events as town
-from tests.spark.answered_house import run_to_the_end, write_project
+from tests.spark.answered_house import write_project
 from tests.spark.killing import SETTINGS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def main(folder: Path) -> None:
     ward = ppm.load(write_project(folder / "project"), secret=folder / "secret")
     ward.answer(rows, "board").write.parquet(str(folder / "ward" / "batch"))
     stream = house.stream_of(spark, flats / "in", files_at_once=2)
-    answering = run_to_the_end(ward.answer(stream, "board"), folder / "ward")
+    answering = town.run_to_the_end(ward.answer(stream, "board"), folder / "ward")
 
     labels = spark.read.schema(town.SCHEMA).parquet(str(people / "in"))
     matches(labels).write.parquet(str(people / "batch"))

@@ -8,30 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import ppm
-from ppm.dp.purpose import Purpose
-from ppm.dp.secret import SecretRef, write_new_secret
-from ppm.dp.source import Source, Stream
+from ppm.dp.secret import write_new_secret
+from ppm.dp.source import Source
 from ppm.protect.answering import Answering
 from ppm.protect.tally import Tally
+from tests.spark import replaying
 from tests.spark.answered_house import QUERIES, answered, write_project
 from tests.spark.house_events import frame_of, house_rows, last_watermark, stream_of, write_files
-from tests.spark.killing import (
-    committed,
-    kill_between_write_and_commit,
-    run,
-    running,
-    wait_for_batches,
-    written,
-)
+from tests.spark.replaying import fresh, survive, told_to_a_sink_that_fails_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,21 +59,7 @@ def expected(spark: SparkSession, house: Path) -> Answered:
 def test_a_killed_stream_is_answered_as_a_batch_is(
     spark: SparkSession, house: Path, expected: Answered
 ) -> None:
-    random = Random(5)
-    caught = []
-    for kill in range(KILLS):
-        with running("answer_job", house) as job:
-            wait_for_batches(job, house, 3 * kill + 1)
-            if kill % 3 == 0:
-                batch = kill_between_write_and_commit(job, house)
-                assert batch in written(house) - committed(house)
-                caught.append(batch)
-            else:
-                time.sleep(random.random())
-        assert len(committed(house)) < FILES
-    assert caught
-    run("answer_job", house)
-    assert committed(house) >= set(caught)
+    survive("answer_job", house, kills=KILLS, batches=FILES)
     assert answered(spark.read.parquet(str(house / "out"))) == expected
     assert {query for _, _, query, _ in expected} == {*QUERIES}
     assert max(expected.values()) == 1
@@ -91,37 +68,11 @@ def test_a_killed_stream_is_answered_as_a_batch_is(
 def answered_to_a_sink_that_fails_once(
     spark: SparkSession, house: Path, folder: Path
 ) -> list[Answered]:
-    """Each batch as often as it was told, in few batches; the second fails."""
-    from pyspark.errors import StreamingQueryException
-
-    seen: list[tuple[int, Answered]] = []
-
-    def tell(batch: DataFrame, number: int) -> None:
-        seen.append((number, answered(batch)))
-        if len(seen) == 2:
-            raise RuntimeError("the sink has failed")
-
-    def run_to_the_end() -> None:
+    def answers() -> DataFrame:
         stream = stream_of(spark, house / "in", files_at_once=FILES // 2 + 1)
-        (
-            guard_of(house)
-            .answer(stream, "board", shards=7)
-            .writeStream.foreachBatch(tell)
-            .option("checkpointLocation", str(folder))
-            .trigger(availableNow=True)
-            .start()
-            .awaitTermination()
-        )
+        return guard_of(house).answer(stream, "board", shards=7)
 
-    spark.conf.set("spark.sql.shuffle.partitions", 3)
-    try:
-        with pytest.raises(StreamingQueryException, match="the sink has failed"):
-            run_to_the_end()
-        run_to_the_end()
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", 2)
-    assert [number for number, _ in seen] == [0, 1, 1, 2]
-    return [told for _, told in seen]
+    return told_to_a_sink_that_fails_once(spark, answers, folder, answered)
 
 
 def test_a_replayed_batch_is_the_same_with_other_shards_and_partitions_too(
@@ -130,18 +81,6 @@ def test_a_replayed_batch_is_the_same_with_other_shards_and_partitions_too(
     first, failed, replayed, last = answered_to_a_sink_that_fails_once(spark, house, tmp_path)
     assert failed == replayed
     assert first + replayed + last == expected
-
-
-class FreshSource(Source):
-    """Known to be bad: words that no second attempt draws again."""
-
-    def stream(self, purpose: Purpose) -> Stream:  # noqa: ARG002
-        return Stream(os.urandom(32))
-
-
-def fresh(noise: object) -> Source:
-    assert isinstance(noise, SecretRef)
-    return FreshSource(noise.resolve(), mode="production")
 
 
 class FreshAnswers(Answering):
@@ -170,7 +109,8 @@ def test_fresh_noise_in_a_replayed_batch_would_be_noticed(
     from pyspark import cloudpickle
 
     # Workers cannot import a test's module, so its classes are pickled whole.
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
+    for module in (sys.modules[__name__], replaying):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     monkeypatch.setattr("ppm.spark.answer.Answering", FreshAnswers)
     monkeypatch.setattr("ppm.spark.answer.Tally", FreshSums)
     first, failed, replayed, last = answered_to_a_sink_that_fails_once(spark, house, tmp_path)

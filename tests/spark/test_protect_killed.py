@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import ppm
-from ppm.dp.purpose import Purpose
-from ppm.dp.secret import SecretRef, write_new_secret
-from ppm.dp.source import Source, Stream
+from ppm.dp.secret import write_new_secret
+from ppm.dp.source import Source
 from ppm.protect.step import Protection
+from tests.spark import replaying
 from tests.spark.house_events import (
     FLATS,
     POLICY,
@@ -33,14 +31,7 @@ from tests.spark.house_events import (
     told_in,
     write_files,
 )
-from tests.spark.killing import (
-    committed,
-    kill_between_write_and_commit,
-    run,
-    running,
-    wait_for_batches,
-    written,
-)
+from tests.spark.replaying import fresh, survive, told_to_a_sink_that_fails_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,21 +63,7 @@ def expected(spark: SparkSession, house: Path) -> Told:
 def test_a_killed_stream_tells_what_a_batch_tells(
     spark: SparkSession, house: Path, expected: Told
 ) -> None:
-    random = Random(5)
-    caught = []
-    for kill in range(KILLS):
-        with running("protect_job", house) as job:
-            wait_for_batches(job, house, 3 * kill + 1)
-            if kill % 3 == 0:
-                batch = kill_between_write_and_commit(job, house)
-                assert batch in written(house) - committed(house)
-                caught.append(batch)
-            else:
-                time.sleep(random.random())
-        assert len(committed(house)) < FILES
-    assert caught
-    run("protect_job", house)
-    assert committed(house) >= set(caught)
+    survive("protect_job", house, kills=KILLS, batches=FILES)
     assert told_in(spark, house) == expected
 
 
@@ -100,57 +77,24 @@ def test_every_declared_flat_has_stand_ins_for_every_community(expected: Told) -
     assert len({slot for _, _, slot, _, _ in stand_ins}) > 90
 
 
-def told_to_a_sink_that_fails_once(
+def protected_to_a_sink_that_fails_once(
     spark: SparkSession, house: Path, folder: Path
-) -> list[tuple[int, Told]]:
-    """Each batch as often as it was told, with its number, in few batches; the second fails."""
-    from pyspark.errors import StreamingQueryException
-
+) -> list[Told]:
     guard = ppm.load(POLICY, secret=house / "secret")
-    seen: list[tuple[int, Told]] = []
 
-    def tell(batch: DataFrame, number: int) -> None:
-        seen.append((number, told(batch)))
-        if len(seen) == 2:
-            raise RuntimeError("the sink has failed")
-
-    def run_to_the_end() -> None:
+    def safe() -> DataFrame:
         stream = stream_of(spark, house / "in", files_at_once=FILES // 2 + 1)
-        (
-            guard.protect_all(stream, shards=7)
-            .writeStream.foreachBatch(tell)
-            .option("checkpointLocation", str(folder))
-            .trigger(availableNow=True)
-            .start()
-            .awaitTermination()
-        )
+        return guard.protect_all(stream, shards=7)
 
-    spark.conf.set("spark.sql.shuffle.partitions", 3)
-    try:
-        with pytest.raises(StreamingQueryException, match="the sink has failed"):
-            run_to_the_end()
-        run_to_the_end()
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", 2)
-    assert [number for number, _ in seen] == [0, 1, 1, 2]
-    return seen
+    return told_to_a_sink_that_fails_once(spark, safe, folder, told)
 
 
 def test_a_replayed_batch_is_the_same_with_other_shards_and_partitions_too(
     spark: SparkSession, house: Path, expected: Told, tmp_path: Path
 ) -> None:
-    (_, first), (_, failed), (_, replayed), (_, last) = told_to_a_sink_that_fails_once(
-        spark, house, tmp_path
-    )
+    first, failed, replayed, last = protected_to_a_sink_that_fails_once(spark, house, tmp_path)
     assert failed == replayed
     assert first + replayed + last == expected
-
-
-class FreshSource(Source):
-    """Known to be bad: words that no second attempt draws again."""
-
-    def stream(self, purpose: Purpose) -> Stream:  # noqa: ARG002
-        return Stream(os.urandom(32))
 
 
 class FreshNoise(Protection):
@@ -158,8 +102,7 @@ class FreshNoise(Protection):
 
     @property
     def source(self) -> Source:
-        assert isinstance(self.program.noise, SecretRef)
-        return FreshSource(self.program.noise.resolve(), mode="production")
+        return fresh(self.program.noise)
 
 
 def test_fresh_noise_in_a_replayed_batch_would_be_noticed(
@@ -172,11 +115,10 @@ def test_fresh_noise_in_a_replayed_batch_would_be_noticed(
     from pyspark import cloudpickle
 
     # Workers cannot import a test's module, so its classes are pickled whole.
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
+    for module in (sys.modules[__name__], replaying):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     monkeypatch.setattr("ppm.spark.protect.Protection", FreshNoise)
-    (_, first), (_, failed), (_, replayed), (_, last) = told_to_a_sink_that_fails_once(
-        spark, house, tmp_path
-    )
+    first, failed, replayed, last = protected_to_a_sink_that_fails_once(spark, house, tmp_path)
     # Two draws of all these bits are equal with a probability far below 10^-50.
     assert failed != replayed
     assert first + replayed + last != expected

@@ -44,7 +44,8 @@ QUERIES = ("taken", "visits", "nights", "baking")
 
 def write_project(folder: Path) -> Path:
     """The project; gives the file of its policy."""
-    shutil.copytree(POLICY.parents[1] / "patterns", folder / "patterns")
+    for name in ("patterns", "priors"):
+        shutil.copytree(POLICY.parents[1] / name, folder / name)
     for name, text in (
         ("policies/quiet-house.yaml", POLICY.read_text().replace("communities:\n", WARD)),
         ("consumers/board.yaml", BOARD),

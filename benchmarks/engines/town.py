@@ -37,10 +37,10 @@ SCHEMA = (
 )
 
 _TYPES = [f"  {one}: {{where: label = '{one}', stand_in: {{label: {one}}}}}" for one in PRIVATE]
-_PATTERN = "\n".join(
+PATTERN = "\n".join(
     ["name: visit", "events:", *_TYPES, f"sequence: {' -> '.join(PRIVATE)}", "within: 2 h", ""]
 )
-_STREAM = f"""\
+STREAM = f"""\
 version: 1
 stream:
   subject: subject
@@ -164,12 +164,12 @@ def policies_in(folder: Path) -> Policies:
     """The policies, read from files that are written here."""
     members = zip(COMMUNITIES, EPSILONS, strict=True)
     texts = {
-        "patterns/visit.yaml": _PATTERN,
+        "patterns/visit.yaml": PATTERN,
         "policies/town.yaml": "name: town\n"
-        + _STREAM
+        + STREAM
         + "".join(_MEMBER.format(name, "response", epsilon) for name, epsilon in members),
         "policies/pooled.yaml": "name: pooled\n"
-        + _STREAM
+        + STREAM
         + _MEMBER.format(POOLED, "joint-response", EPSILONS[0]),
     }
     for name, text in texts.items():

@@ -31,9 +31,16 @@ def guiding(plan: Plan, terms: Terms) -> list[Question]:
 
 
 def needs_of(plan: Plan, terms: Terms, questions: Iterable[Question]) -> tuple[Need, ...]:
-    """What some queries need; those that no allocation helps are left out."""
+    """What some queries need; those that no allocation helps are left out.
+
+    In an order of their own: which file or line a query stands in must not decide between equals.
+    """
     found = (need_of(plan, terms, question) for question in questions)
-    return tuple(need for need in found if need is not None)
+    return tuple(sorted((need for need in found if need is not None), key=_rank))
+
+
+def _rank(need: Need) -> tuple[object, ...]:
+    return (-need.weight, sorted(need.types), need.alpha, need.name)
 
 
 def need_of(plan: Plan, terms: Terms, question: Question) -> Need | None:

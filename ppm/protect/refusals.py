@@ -28,7 +28,10 @@ def refusals(plan: Plan) -> Iterator[Fault]:
     """Everything that makes a policy's promise impossible to keep."""
     yield from one_name_one_type(plan)
     for terms in plan.terms.values():
-        yield from _one_mechanism_per_group(plan, terms)
+        torn = [*_one_mechanism_per_group(plan, terms)]
+        yield from torn
+        if torn:
+            continue  # its budgets cannot be split
         yield from _what_mechanisms_need(plan, terms)
         yield from _columns(plan, terms)
         yield from _allocation(plan, terms)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ppm.dp.allocation.adaptive import adaptive
+from ppm.dp.allocation.adaptive import NO_BETTER, adaptive
 from ppm.dp.allocation.joint import better_channel
 from ppm.dp.allocation.need import Need, needed, worth
 from ppm.dp.allocation.optimal import optimal
@@ -220,7 +220,7 @@ def _settled(
     if groups == plain or prior is None:
         return groups
     made, without = (worth(needs, _channels(shares, each), prior) for each in (groups, plain))
-    return groups if made > without else plain
+    return groups if made > without + NO_BETTER else plain
 
 
 def _channels(shares: Mapping[str, float], groups: tuple[Group, ...]) -> list[Channel]:

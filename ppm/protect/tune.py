@@ -21,6 +21,7 @@ EPSILONS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 """The budgets that are tried: below and above them, noise hides all or nothing."""
 _HALVINGS = 12
 _DIGITS = 3
+_ATTEMPTS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +196,13 @@ def _aim(
             enough = middle
         else:
             below = middle
-    budgets = {name: _upward(own) for name, own in _scaled(declared, enough).items()}
-    return Aim(side, least, budgets, possible)
+    for _ in range(_ATTEMPTS):
+        budgets = {name: _upward(own) for name, own in _scaled(declared, enough).items()}
+        found = _value(_predicted(plan, terms, question, budgets).quality, side)
+        if found is not None and found >= least:
+            return Aim(side, least, budgets, possible)
+        enough *= 1 + 0.1**_DIGITS  # a table made for queries may lose by a little more budget
+    return Aim(side, least, None, possible)
 
 
 def _upward(epsilon: float) -> float:

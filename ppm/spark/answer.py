@@ -132,7 +132,7 @@ class Answers:
         community = self.asked[0].community
         public = published_of(self.plan, self.program, community)
         own = tuple(one for one in public.answers if one.consumer == questions.consumer)
-        label = metadata([replace(public, answers=own)], names_communities=False)
+        label = metadata(self.program, replace(public, answers=own))
         label[KEY]["consumer"] = questions.consumer
         told = answers.observe(self.metrics, *counts).where(F.col(ASKED) >= 0)
         return told.select(

@@ -59,7 +59,7 @@ def estimate(
     """
     if released.isStreaming:
         raise BindingError("released is a stream; read what it wrote, as a batch, and give that")
-    public = parameters or parameters_of(released, community)
+    public = parameters or parameters_of(released)
     asked = asked_of(public, types)
     known = known_subjects(public, subjects)
     period = slots_of(public, by)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import DataFrame
 
-from ppm.errors import BindingError, did_you_mean, listed
+from ppm.dp.source import Seed
+from ppm.errors import BindingError
 from ppm.protect.parameters import Parameters
+from ppm.protect.program import Program
 
 KEY = "ppm"
 """Where the metadata of the subject's column has what ppm says about a frame."""
@@ -16,24 +17,23 @@ COMMUNITY = "community"
 """The column that says to whom a row is told, in a frame for several communities."""
 
 
-def parameters_of(frame: DataFrame, community: str | None = None) -> Parameters:
+def parameters_of(frame: DataFrame) -> Parameters:
     """The public parameters of a protected DataFrame, or of one that Spark wrote and read again.
 
-    Name the community where the frame was protected for several.
+    A frame for several communities carries nobody's: each is to know its own alone.
     """
-    texts: dict[str, str] = _said(frame).get("parameters", {})
-    if not texts:
+    text = _said(frame).get("parameters")
+    if isinstance(text, str):
+        return Parameters.from_json(text)
+    if _said(frame).get("names_communities"):
         raise BindingError(
-            "the DataFrame carries no parameters: it was not protected, or went through something "
-            "that drops metadata; give parameters=ppm.read_parameters(FILE)"
+            "the DataFrame is for several communities, and carries the parameters of none; give "
+            "parameters=guard.parameters(NAME), or those of a file"
         )
-    if community is None and len(texts) > 1:
-        raise BindingError(f"the DataFrame was protected for {listed(sorted(texts))}; name one")
-    name = next(iter(texts)) if community is None else community
-    if name not in texts:
-        hint = did_you_mean(name, sorted(texts))
-        raise BindingError(f"the DataFrame was not protected for {name}{hint}")
-    return Parameters.from_json(texts[name])
+    raise BindingError(
+        "the DataFrame carries no parameters: it was not protected, or went through something "
+        "that drops metadata; give parameters=ppm.read_parameters(FILE)"
+    )
 
 
 def consumer_of(answers: DataFrame) -> str | None:
@@ -48,19 +48,15 @@ def is_for_several(frame: DataFrame, *, if_unsaid: bool) -> bool:
     return is_named and COMMUNITY in frame.columns
 
 
-def metadata(parameters: Iterable[Parameters], *, names_communities: bool) -> dict[str, Any]:
-    """What the subject's column of a protected frame says, for one community or for several."""
-    every = [*parameters]
-    first = every[0]
-    return {
-        KEY: {
-            "policy": first.policy,
-            "version": first.version,
-            "mode": first.mode,
-            "names_communities": names_communities,
-            "parameters": {one.community: one.to_json() for one in every},
-        }
+def metadata(program: Program, parameters: Parameters | None) -> dict[str, Any]:
+    """What the subject's column of a protected frame says, with the parameters of its readers."""
+    said: dict[str, Any] = {
+        "policy": program.policy,
+        "version": program.version,
+        "mode": "evaluation" if isinstance(program.noise, Seed) else "production",
+        "names_communities": program.names_communities,
     }
+    return {KEY: said if parameters is None else said | {"parameters": parameters.to_json()}}
 
 
 def _said(frame: DataFrame) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 from pyspark.sql import Column as SparkColumn
@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from ppm.protect.compile import private_types
 from ppm.protect.open_slots import SLOT, SUBJECT, TIME, bit_names
+from ppm.protect.parameters import Parameters
 from ppm.protect.plan import Plan
 from ppm.protect.program import Program
 from ppm.protect.published import published_of
@@ -112,8 +113,7 @@ class Pipeline:
     def shaped(self, rows: DataFrame) -> DataFrame:
         """The rows in the form that callers get, after the rules for columns."""
         community = F.col(_TO)
-        every = [published_of(self.plan, self.program, one) for one in self.program.communities]
-        told = metadata(every, names_communities=self.program.names_communities)
+        told = metadata(self.program, self._parameters)
         subject = self.plan.policy.stream.subject
         columns = [
             self._ruled(field, community).alias(field.name, metadata=told)
@@ -123,6 +123,14 @@ class Pipeline:
         ]
         named = [community.alias(COMMUNITY)] if self.program.names_communities else []
         return rows.select(*columns, *named)
+
+    @property
+    def _parameters(self) -> Parameters | None:
+        """What the readers of a frame for one community need; answers go another way."""
+        if self.program.names_communities:
+            return None
+        [community] = self.program.communities
+        return replace(published_of(self.plan, self.program, community), answers=())
 
     def _public(self, rows: DataFrame) -> DataFrame:
         """The rows that communities see as they are, once for each of them."""

@@ -133,6 +133,16 @@ def test_a_consumer_who_registers_needs_a_new_checkpoint(tmp_path: Path, how: st
         after.step(before.states[0], after.no_rows, after.step.program.end_of(1))
 
 
+def test_in_which_file_a_query_stands_decides_nothing(tmp_path: Path) -> None:
+    add_consumer(tmp_path, "aaron", "clinic", "pharmacy")
+    plan = town_plan(tmp_path, *guided(), CLINIC)
+    (tmp_path / "consumers/aaron.yaml").rename(tmp_path / "consumers/zoe.yaml")
+    moved = town_plan(tmp_path, *guided(), CLINIC)
+    first, second = (needs_in(one, one.terms["friends"]) for one in (plan, moved))
+    assert len(first) == 2
+    assert first == second
+
+
 def test_a_prior_that_changes_shares_needs_a_new_checkpoint(tmp_path: Path) -> None:
     before = town_program(tmp_path, *guided())
     rarer = (POLICY, "clinic: 5 %", "clinic: 0.1 %")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ppm.protect.parameters import Parameters
 from ppm.protect.step import Protection
 from tests.protect.guided import guided
 from tests.protect.running import NEIGHBOURS, SEEN, Event, Town, town_program
@@ -221,7 +222,8 @@ def test_what_is_made_says_which_policy_and_mode_made_it(
     assert said == {
         "ppm": {"policy": "town", "version": 1, "mode": "evaluation", "names_communities": False}
     }
-    assert [*parameters] == ["friends"]
+    public = Parameters.from_json(parameters)
+    assert (public.community, public.answers) == ("friends", ())
 
 
 def test_a_stream_cannot_go_on_under_another_secret(spark: SparkSession, tmp_path: Path) -> None:

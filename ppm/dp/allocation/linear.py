@@ -31,8 +31,8 @@ _DIGITS = 9
 """Decimals of a law that are used: the solver's last bits must not be part of a table."""
 _SLACK = 1e-6
 """The part of e^epsilon that is left for rounding."""
-_LARGEST = 16.0
-"""Up to which epsilon a programme is asked for; beyond, e^-epsilon is below its digits."""
+_LARGEST = 13.0
+"""Up to which epsilon a programme is asked for; beyond, the nudges would outweigh e^-epsilon."""
 _NUDGE = 1e-6
 """How much losses are changed, each by another amount, so that one law alone loses least."""
 _EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

@@ -8,7 +8,7 @@ from ppm.dp.utility import Quality
 from ppm.errors import PpmError, did_you_mean, listed
 from ppm.protect.guarantee import Guarantee, guarantees
 from ppm.protect.plan import Plan
-from ppm.protect.prediction import predict
+from ppm.protect.prediction import predict, share_text
 from ppm.protect.prior import reading_of_prior, source_of_prior
 from ppm.protect.reach import price, served_alone
 from ppm.protect.spending import declared_allocation, spending_of
@@ -187,7 +187,8 @@ def _least(minimum: Minimum | None) -> str | None:
     if minimum is None:
         return None
     sides = {"recall": minimum.recall, "precision": minimum.precision, "Q": minimum.q}
-    return ", ".join(f"{name} {side:.0%}" for name, side in sides.items() if side is not None)
+    said = (f"{name} {share_text(side)}" for name, side in sides.items() if side is not None)
+    return ", ".join(said)
 
 
 def _one_line(text: str) -> str:

@@ -100,10 +100,10 @@ class Parameters:
         known = [one for one in self.answers if consumer in (None, one.consumer)]
         found = [one for one in known if one.query == query]
         if not found:
-            hint = did_you_mean(query, [one.query for one in known]) or "; it has none"
-            raise PpmError(
-                f"{query} is no query that {consumer or self.community} is answered{hint}"
-            )
+            hint = did_you_mean(query, [one.query for one in known])
+            hint = hint or "; queries that ask for matches look at what is told, as estimates do"
+            whose = consumer or self.community
+            raise PpmError(f"{query} is no query that {whose} is answered on the truth{hint}")
         if len(found) > 1:
             names = listed([one.consumer for one in found])
             raise PpmError(f"{query} is a query of {names}; name one as consumer")

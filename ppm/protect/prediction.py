@@ -33,6 +33,15 @@ _SKIPPING = ("longest", "non-overlapping")
 EXACT = Quality(recall=1.0, precision=1.0, q=1.0, false_match=0.0)
 
 
+def share_text(part: float) -> str:
+    """A part of a whole as it may have been written.
+
+    >>> share_text(0.5), share_text(0.999)
+    ('50%', '99.9%')
+    """
+    return f"{100 * part:.4g}%"
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What a consumer may expect of one query, and why."""
@@ -54,6 +63,11 @@ class Prediction:
             for name, least, found in self._judged
             if found is not None and found < least
         ]
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether there is a minimum of which nothing is predicted."""
+        return bool(self._judged) and all(found is None for _, _, found in self._judged)
 
     @property
     def reaches_minimum(self) -> bool | None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ppm.errors import Fault
 from ppm.protect.needs import need_of, needs_of
 from ppm.protect.plan import Plan, Question
-from ppm.protect.prediction import Prediction, predict, predict_under
+from ppm.protect.prediction import Prediction, predict, predict_under, share_text
 from ppm.protect.spending import spending_of, spending_serving
 from ppm.spec.policy import Allocation
 
@@ -74,8 +74,9 @@ def beyond_reach(plan: Plan) -> Iterator[Fault]:
             if most is not None and most.value < least:
                 yield question.consumer.fault(
                     (*question.place, "minimum", side),
-                    f"is {least:.0%}, but no allocation of the budgets of {question.community} "
-                    f"gives more than {most.value:.1%}; ask for less, or have epsilon raised",
+                    f"is {share_text(least)}, but no allocation of the budgets of "
+                    f"{question.community} gives more than {most.value:.1%}; ask for less, or "
+                    "have epsilon raised",
                 )
 
 

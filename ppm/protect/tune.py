@@ -225,7 +225,10 @@ def _costs(plan: Plan, terms: Terms, asked: list[Question]) -> list[Cost]:
     for name in concerned:
         others = {other: one for other, one in terms.guarded.items() if other != name}
         bare = _with_terms(plan, replace(terms, guarded=others))
-        costs.append(Cost(name, terms.guarded[name].epsilon, _lost(plan, bare, asked)))
+        mine = [one for one in asked if name in _concerning(plan, terms, one)]
+        is_known = all(predict(one, two).quality for one in (plan, bare) for two in mine)
+        lost = _lost(plan, bare, asked) if is_known else None
+        costs.append(Cost(name, terms.guarded[name].epsilon, lost))
     return sorted(costs, key=lambda one: -1.0 if one.lost is None else -one.lost)
 
 

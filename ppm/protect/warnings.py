@@ -9,7 +9,7 @@ from ppm.errors import Fault, listed
 from ppm.protect.collusion import sees_raw
 from ppm.protect.needs import types_in_stages
 from ppm.protect.plan import Plan, Question
-from ppm.protect.prediction import predict
+from ppm.protect.prediction import predict, share_text
 from ppm.protect.prior import prior_warnings
 from ppm.protect.reach import possible
 from ppm.protect.spending import allocation_of, declared_allocation, spending_of
@@ -196,9 +196,12 @@ def _questions(plan: Plan) -> Iterator[Fault]:
         elif prediction.quality is not None and prediction.quality.recall == 0:
             sentence = f"finds nothing: what it needs is never released to {question.community}"
             yield consumer.warning(place, sentence)
+        if prediction.is_unjudged:
+            sentence = f"cannot be judged before there is data: {prediction.reason or 'no prior'}"
+            yield consumer.warning((*place, "minimum"), sentence)
         for side, least, found in prediction.shortfalls:
             declared = declared_allocation(plan.terms[question.community])
-            sentence = f"is {least:.0%}, but {found:.1%} is predicted under the {declared} "
+            sentence = f"is {share_text(least)}, but {found:.1%} is predicted under the {declared} "
             sentence += "allocation"
             most = possible(plan, question, side)
             if most is not None:

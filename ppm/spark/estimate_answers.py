@@ -51,15 +51,35 @@ def estimate_answers(
     rows = answers.where(F.col("query") == query).withColumn(_SLOT, slot)
     rows = rows.where(F.col(_SLOT).between(first, (1 << 62) if last is None else last))
     place = F.lit(0) if period is None else F.floor(F.col(_SLOT) / F.lit(period))
-    found = rows.groupBy(place.cast("long").alias(_PERIOD)).agg(
+    slots = rows.groupBy(_SLOT).agg(
+        F.sum(score).alias("score"), F.sum(variance).alias("variance"), F.count("*").alias("rows")
+    )
+    found = slots.groupBy(place.cast("long").alias(_PERIOD)).agg(
         F.min(_SLOT).alias(_SLOT),
-        F.sum(score).alias("estimate"),
-        F.sqrt(F.sum(variance)).alias("standard_error"),
-        F.count("*").alias("answers"),
+        F.sum("score").alias("estimate"),
+        F.sqrt(F.sum("variance")).alias("standard_error"),
+        _whole_number(known, public).alias("answers"),
     )
     start = F.col(_SLOT) if period is None else F.col(_PERIOD) * F.lit(period)
     found = found.withColumn("start", moment_of(start, known))
     return with_interval(found, level, of="answers")
+
+
+def _whole_number(known: Parameters, public: AnswerParameters) -> SparkColumn:
+    """How many answers there are; refused where some were left out, such as all zeros, or doubled.
+
+    Whole subjects may be left out: then every slot lacks as many.
+    """
+    total = F.sum("rows")
+    most = 1 if public.ask == "count" else known.subjects
+    if not isinstance(most, int):
+        return total  # subjects become known as time goes on
+    is_whole = (F.max("rows") <= most) & (F.min("rows") == F.max("rows"))
+    said = (
+        f"answers of {public.query} are not one for each subject and slot: keep those that are 0, "
+        "and each once"
+    )
+    return F.when(is_whole, total).otherwise(F.raise_error(said).cast("long"))
 
 
 _COLUMNS = ("query", "slot", "answer")

@@ -31,7 +31,7 @@ from ppm.spark.answer import Answers, refuse_subject
 from ppm.spark.binding import need_columns, refuse_types
 from ppm.spark.drain import drained, newest_row, owner_in, states_in
 from ppm.spark.moments import microseconds
-from ppm.spark.parameters import COMMUNITY
+from ppm.spark.parameters import COMMUNITY, is_protected
 from ppm.spark.predicate import column_type
 from ppm.spark.protect import Pipeline
 from ppm.spark.shards import quoted
@@ -257,6 +257,8 @@ class Guard:
         named: bool = False,
     ) -> tuple[Program, DataFrame | None]:
         """The program for a DataFrame, and the known subjects, if they are declared."""
+        if is_protected(rows):
+            raise BindingError("the DataFrame was protected already; give the rows as they came")
         if faults:
             raise BindingError("\n".join(faults))
         if until is not None and rows.isStreaming:

@@ -36,6 +36,11 @@ def parameters_of(frame: DataFrame) -> Parameters:
     )
 
 
+def is_protected(frame: DataFrame) -> bool:
+    """Whether a DataFrame says that ppm made it."""
+    return bool(_said(frame))
+
+
 def consumer_of(answers: DataFrame) -> str | None:
     """Whose answers a DataFrame holds, if it says so."""
     name = _said(answers).get("consumer")

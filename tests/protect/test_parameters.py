@@ -308,5 +308,5 @@ def test_queries_of_one_name_are_told_apart_by_their_consumers(tmp_path: Path) -
     assert found.answer("visits", "app").cap == 2
     with pytest.raises(PpmError, match="visits is a query of app and other; name one as consumer"):
         found.answer("visits")
-    with pytest.raises(PpmError, match="visit is no query that app is answered; did you mean"):
+    with pytest.raises(PpmError, match="visit is no query that app is answered on the"):
         found.answer("visit", "app")

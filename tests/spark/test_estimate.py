@@ -251,7 +251,7 @@ def test_parameters_are_a_frame_for_sql(spark: SparkSession, tmp_path: Path) -> 
         pytest.param({"by": "often"}, "a duration is needed, .* or slot, or all", id="no time"),
         pytest.param({"subjects": 3}, "subjects is 3, but 2 are declared", id="another number"),
         pytest.param({"until": "now"}, "until is now; a time with its offset", id="until"),
-        pytest.param({"community": "foes"}, "was not protected for foes", id="community"),
+        pytest.param({"community": "foes"}, "those of friends, not of foes", id="community"),
         pytest.param({"level": 1.0}, "level is 1.0; it must lie between", id="level"),
     ],
 )

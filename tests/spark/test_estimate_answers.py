@@ -48,7 +48,7 @@ def public(tmp_path: Path) -> Parameters:
         AnswerParameters("app", "parks", "count", 0.0, 2, None),
         AnswerParameters("app", "coin", "existence", 0.0, None, law_of_bit(BinaryResponse(0.0))),
     )
-    return Parameters(**{**own.__dict__, "answers": answers})
+    return Parameters(**{**own.__dict__, "subjects": PEOPLE, "answers": answers})
 
 
 @pytest.fixture
@@ -119,3 +119,12 @@ def test_an_answer_that_cannot_have_been_told_stops_it(
     wrong = spark.createDataFrame([("often", None, START, 21)], SCHEMA)
     with pytest.raises(Exception, match="an answer of often is not between 0 and 20"):
         ppm.estimate_answers(wrong, parameters=public, query="often").collect()
+
+
+def test_answers_that_were_left_out_or_doubled_are_noticed(
+    answers: DataFrame, public: Parameters
+) -> None:
+    kept = answers.where("query <> 'visits' OR answer = 1")
+    for wrong, query in ((kept, "visits"), (answers.union(answers), "often")):
+        with pytest.raises(Exception, match="are not one for each subject and slot: keep those"):
+            ppm.estimate_answers(wrong, query, parameters=public, by="all").collect()

@@ -275,3 +275,10 @@ def test_a_policy_with_faults_is_no_guard(tmp_path: Path) -> None:
 def test_a_guard_explains_itself(tmp_path: Path) -> None:
     (only,) = town_guard(tmp_path).explain("friends").communities
     assert [one.numbers.slot for one in only.patterns] == [1.0, 1.0]
+
+
+def test_what_was_protected_already_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    guard = town_guard(tmp_path)
+    safe = guard.protect(frame_of(spark, [("ada", 5.0, "park")]), "friends")
+    with pytest.raises(ppm.BindingError, match="the DataFrame was protected already"):
+        guard.protect(safe, "friends")

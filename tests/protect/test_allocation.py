@@ -143,6 +143,12 @@ def test_in_which_file_a_query_stands_decides_nothing(tmp_path: Path) -> None:
     assert first == second
 
 
+def test_a_type_under_two_mechanisms_is_a_fault_before_budgets_are_split(tmp_path: Path) -> None:
+    joint = mechanism("errand", "joint-response, allocation: optimal")
+    found = check_town(tmp_path, *SHARED_CLINIC, HISTORY, joint).errors
+    assert any("such patterns need one mechanism" in str(fault) for fault in found)
+
+
 def test_a_prior_that_changes_shares_needs_a_new_checkpoint(tmp_path: Path) -> None:
     before = town_program(tmp_path, *guided())
     rarer = (POLICY, "clinic: 5 %", "clinic: 0.1 %")

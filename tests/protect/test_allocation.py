@@ -145,7 +145,8 @@ def test_in_which_file_a_query_stands_decides_nothing(tmp_path: Path) -> None:
 
 def test_a_type_under_two_mechanisms_is_a_fault_before_budgets_are_split(tmp_path: Path) -> None:
     joint = mechanism("errand", "joint-response, allocation: optimal")
-    found = check_town(tmp_path, *SHARED_CLINIC, HISTORY, joint).errors
+    both = query(f"pattern: {pattern_for('clinic', 'post')}")
+    found = check_town(tmp_path, *SHARED_CLINIC, HISTORY, joint, both).errors
     assert any("such patterns need one mechanism" in str(fault) for fault in found)
 
 

@@ -65,9 +65,9 @@ class Prediction:
         ]
 
     @property
-    def is_unjudged(self) -> bool:
-        """Whether there is a minimum of which nothing is predicted."""
-        return bool(self._judged) and all(found is None for _, _, found in self._judged)
+    def unjudged(self) -> list[str]:
+        """Each side of the minimum of which nothing is predicted."""
+        return [name for name, _, found in self._judged if found is None]
 
     @property
     def reaches_minimum(self) -> bool | None:

@@ -196,9 +196,10 @@ def _questions(plan: Plan) -> Iterator[Fault]:
         elif prediction.quality is not None and prediction.quality.recall == 0:
             sentence = f"finds nothing: what it needs is never released to {question.community}"
             yield consumer.warning(place, sentence)
-        if prediction.is_unjudged:
-            sentence = f"cannot be judged before there is data: {prediction.reason or 'no prior'}"
-            yield consumer.warning((*place, "minimum"), sentence)
+        for side in prediction.unjudged:
+            why = f" ({prediction.reason})" if prediction.quality is None else ""
+            sentence = f"cannot be judged, because {side} is not predicted here{why}"
+            yield consumer.warning((*place, "minimum", side), sentence)
         for side, least, found in prediction.shortfalls:
             declared = declared_allocation(plan.terms[question.community])
             sentence = f"is {share_text(least)}, but {found:.1%} is predicted under the {declared} "

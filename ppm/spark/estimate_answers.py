@@ -17,6 +17,7 @@ from ppm.spark.binding import need_columns
 from ppm.spark.parameters import consumer_of, parameters_of
 from ppm.spark.periods import ends_of, moment_of, slots_of, with_interval
 
+_COLUMNS = ("query", "slot", "answer")
 _SLOT, _PERIOD = "__ppm_slot", "__ppm_period"
 
 
@@ -80,9 +81,6 @@ def _whole_number(known: Parameters, public: AnswerParameters) -> SparkColumn:
         "and each once"
     )
     return F.when(is_whole, total).otherwise(F.raise_error(said).cast("long"))
-
-
-_COLUMNS = ("query", "slot", "answer")
 
 
 def _scores(public: AnswerParameters) -> tuple[SparkColumn, SparkColumn]:

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from ppm.dp.utility import Quality
 from ppm.errors import PpmError
+from ppm.protect.plan import Plan, Question
+from ppm.protect.prediction import Prediction
+from ppm.protect.terms import Terms
 from ppm.protect.tune import SIDES, Side, Tuned, tune
 from tests.protect.town import POLICY, Edit, check_town, mechanism, query
 
@@ -113,3 +117,23 @@ def test_a_consumer_that_nobody_knows_is_an_error_with_a_hint(tmp_path: Path) ->
     plan = check_town(tmp_path).plan("town")
     with pytest.raises(PpmError, match="ap asks nothing of town; did you mean app"):
         tune(plan, "ap")
+
+
+def test_a_budget_is_named_only_if_it_reaches_what_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if a little more budget is worse for once, as tables made for queries can be."""
+    plan = check_town(tmp_path, RATES).plan("town")
+
+    def is_enough(epsilon: float) -> bool:
+        return epsilon >= 5 or (epsilon >= 4.9 and epsilon != round(epsilon, 2))
+
+    def predicted(_: Plan, __: Terms, question: Question, budgets: dict[str, float]) -> Prediction:
+        found = float(is_enough(budgets["visit"]))
+        return Prediction(question, Quality(found, found, found, 0.0), "")
+
+    monkeypatch.setattr("ppm.protect.tune._predicted", predicted)
+    (one,) = tune(plan, "app", wanted={"precision": 0.9}).queries
+    (aim,) = one.aims
+    assert aim.epsilons is not None
+    assert is_enough(aim.epsilons["visit"])

@@ -223,6 +223,9 @@ def test_a_pattern_that_two_policies_protect_is_warned_of(tmp_path: Path) -> Non
 
 
 def test_a_minimum_of_what_is_not_predicted_is_warned_of(tmp_path: Path) -> None:
-    edit = query("pattern: visit\n    minimum: {precision: 60 %}")
+    edit = query("pattern: visit\n    minimum: {recall: 30 %, precision: 60 %}")
     found = [str(fault) for fault in check_town(tmp_path, edit).warnings]
-    assert any("queries[0].minimum cannot be judged before there is data" in one for one in found)
+    said = "precision cannot be judged, because precision is not predicted here"
+    assert [one for one in found if "cannot be judged" in one] == [
+        f"consumers/app.yaml:8: warning: queries[0].minimum.{said}"
+    ]

@@ -19,7 +19,6 @@ import logging
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from engines import spark as engine
@@ -60,8 +59,7 @@ class Bench:
 
     def answers(self, rows: DataFrame, policy: str, metrics: str | Observation) -> DataFrame:
         guard = ppm.load(self.project / f"policies/{policy}.yaml", mode="evaluation", seed=SEED)
-        end = datetime.fromtimestamp((START_MS + self.town.slots * SLOT_MS) / 1000, UTC)
-        until = None if rows.isStreaming else end
+        until = None if rows.isStreaming else self.town.end
         known = self.town.everybody(self.spark, self.cache)
         return guard.answer(rows, policy, subjects=known, until=until, metrics=metrics)
 

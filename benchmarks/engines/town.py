@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -74,6 +75,11 @@ class Town:
     def batch_ms(self) -> float:
         """How much time of the stream one micro-batch holds."""
         return self.slots * SLOT_MS / self.batches
+
+    @property
+    def end(self) -> datetime:
+        """When the last slot ends."""
+        return datetime.fromtimestamp((START_MS + self.slots * SLOT_MS) / 1000, UTC)
 
     def folder(self, cache: Path) -> Path:
         """Where the events stand; they are made at the first call."""
